@@ -1,0 +1,1 @@
+"""Command lines: parse arguments, call the package, print."""

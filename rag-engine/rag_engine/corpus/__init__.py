@@ -1,0 +1,1 @@
+"""From a folder to documents: walk, decode, front matter, sections, chunks."""

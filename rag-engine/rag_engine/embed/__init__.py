@@ -1,0 +1,1 @@
+"""Embedding models: where their files come from, and the engines that run them."""

@@ -1,0 +1,1 @@
+"""From a request to ranked passages: presets, filters, retrieval, fusion, results."""

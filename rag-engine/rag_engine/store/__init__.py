@@ -1,0 +1,1 @@
+"""The index on disk: manifest and publication, LanceDB vectors, Tantivy full text."""
