@@ -1,0 +1,32 @@
+"""Parsing of arguments: the user's mistakes become our errors, never argparse's own exit."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from rag_engine.errors import UsageError
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises UsageError and takes no abbreviated options."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            **options,  # type: ignore[arg-type]
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would print."""
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See {self.prog} --help.")
+
+
+def decoded_arguments(arguments: Sequence[str] | None = None) -> list[str]:
+    """Return the arguments as UTF-8, whatever the locale that Python decoded them with."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    return [os.fsencode(argument).decode("utf-8", "surrogateescape") for argument in given]

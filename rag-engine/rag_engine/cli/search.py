@@ -1,0 +1,128 @@
+"""The command line of the search: knowledge_search.py and the wrapper end up here."""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from collections.abc import Sequence
+
+from rag_engine import __version__
+from rag_engine.cli.arguments import Parser, decoded_arguments
+from rag_engine.cli.audit import write_audit_line
+from rag_engine.cli.main import run
+from rag_engine.cli.output import is_terminal, print_json, print_text, use_colour
+from rag_engine.cli.rendering import render_answer
+from rag_engine.config import Settings, load_settings
+from rag_engine.errors import EXIT_OK, UsageError
+from rag_engine.search.engine import SearchContext, search
+from rag_engine.search.request import (
+    MAX_TOP,
+    MODES,
+    PRESETS,
+    SearchRequest,
+    plan_search,
+    split_tags,
+)
+
+EPILOG = """\
+presets (a flag beats its preset):
+  coding   hybrid, 3 results, prefers scope dev
+  audit    hybrid, 5 results, prefers scope dev
+  qa       hybrid, 10 results
+  fast     full text only, 5 results, the model is never loaded
+
+exit codes: 0 done (also with no result), 1 unexpected, 2 usage, 3 no index,
+4 index locked, damaged or of another format or model
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    given = decoded_arguments(arguments)
+    options = given[: given.index("--")] if "--" in given else given
+    as_json = "--json" in options or not is_terminal()
+    debug = "--debug" in options
+    asked: list[str] = []
+
+    def work() -> int:
+        parser = build_parser()
+        namespace = parser.parse_args(given)
+        if namespace.help:
+            print_text(parser.format_help().rstrip())
+        elif namespace.version:
+            print_text(f"knowledge-search {__version__}")
+        else:
+            if len(namespace.query) != 1:
+                raise UsageError(*_wrong_number_of_queries(namespace.query))
+            asked.append(namespace.query[0])
+            _answer(namespace, load_settings(), as_json=as_json)
+        return EXIT_OK
+
+    return run(work, as_json=as_json, debug=debug, query=lambda: asked[0] if asked else None)
+
+
+def build_parser() -> Parser:
+    """Return the parser; every option of the wrapper is here."""
+    parser = Parser(
+        prog="knowledge_search.py",
+        description="Find the passages of your notes that answer a question.",
+        epilog=EPILOG,
+        add_help=False,
+    )
+    parser.add_argument("query", nargs="*", help="the question, up to 32 KiB")
+    parser.add_argument("--preset", metavar="|".join(PRESETS), help="defaults for a situation")
+    parser.add_argument("--mode", metavar="|".join(MODES), help="how to search (default: hybrid)")
+    parser.add_argument("--top", metavar="N", help=f"number of results, 1 to {MAX_TOP}")
+    parser.add_argument("--scope", metavar="S", help="only documents of this scope")
+    parser.add_argument("--tags", metavar="A,B", help="only documents with all of these tags")
+    parser.add_argument("--author", metavar="A", help="only documents by this author")
+    parser.add_argument("--after", metavar="YYYY-MM-DD", help="only documents of that day or later")
+    parser.add_argument("--db-path", metavar="PATH", help="folder of the index")
+    parser.add_argument("--kb", metavar="NAME", help="named index, ~/.lancedb/NAME")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON on a terminal, too (piped: always)"
+    )
+    parser.add_argument("--debug", action="store_true", help="show tracebacks of errors")
+    parser.add_argument("--version", action="store_true", help="print the version and end")
+    parser.add_argument("--help", "-h", action="store_true", help="print this and end")
+    return parser
+
+
+def _answer(namespace: Namespace, settings: Settings, *, as_json: bool) -> None:
+    request = SearchRequest(
+        query=namespace.query[0],
+        preset=namespace.preset,
+        mode=namespace.mode,
+        top=None if namespace.top is None else _number("--top", namespace.top),
+        scope=namespace.scope,
+        tags=split_tags(namespace.tags or ""),
+        author=namespace.author,
+        after=namespace.after,
+    )
+    plan = plan_search(request, default_mode=settings.mode, default_top=settings.top)
+    folder = settings.index_folder(db_path=namespace.db_path, kb=namespace.kb)
+    answer = search(plan, folder, SearchContext(fusion=settings.fusion))
+    if as_json:
+        print_json(answer.to_dict())
+    else:
+        print_text(render_answer(answer, colour=use_colour()))
+    write_audit_line(settings, plan, answer)
+
+
+def _number(option: str, text: str) -> int:
+    # int() alone takes "1_0", " 5" and digits of any script
+    if not re.fullmatch(r"-?[0-9]{1,9}", text):
+        raise UsageError(f"{option} {text!r} is not a whole number.", "Write it like 5.")
+    return int(text)
+
+
+def _wrong_number_of_queries(queries: Sequence[str]) -> tuple[str, str]:
+    if not queries:
+        return (
+            "There is no query.",
+            'Say what you look for: knowledge_search.py "how do we deploy?"',
+        )
+    return (
+        f"There are {len(queries)} queries: {', '.join(map(repr, queries[:5]))}.",
+        "Put the whole question in one pair of quotes.",
+    )

@@ -1,0 +1,226 @@
+"""Settings: flags over environment over config.toml over the first system's file over defaults.
+
+The environment and the two files are read here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, cast
+
+from rag_engine.errors import UsageError
+from rag_engine.index.request import DEFAULT_MAX_BYTES, ScopeRule
+from rag_engine.search.fusion import FusionSettings
+from rag_engine.search.request import MAX_TOP, MODES
+
+DEFAULT_KB = "knowledge"
+_KB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a person configured, before any flag.
+
+    Attributes:
+        db_path: Folder of the default index.
+        mode: Mode of searches without a preset; None means the built-in one.
+        top: Number of results of the same; None means the built-in one.
+        roots: Folders of notes for a first `--full` that names none.
+        scope_rules: Scopes by path.
+        exclude: Patterns to leave out of every root.
+        max_bytes: Larger files are skipped.
+        fusion: Constants of the fusion.
+        audit_log: Whether each search leaves a line in the audit log.
+        audit_agent: Who asks, for that line.
+    """
+
+    db_path: Path
+    mode: str | None = None
+    top: int | None = None
+    roots: tuple[Path, ...] = ()
+    scope_rules: tuple[ScopeRule, ...] = ()
+    exclude: tuple[str, ...] = ()
+    max_bytes: int = DEFAULT_MAX_BYTES
+    fusion: FusionSettings = field(default_factory=FusionSettings)
+    audit_log: bool = False
+    audit_agent: str = ""
+
+    def index_folder(self, *, db_path: str | None = None, kb: str | None = None) -> Path:
+        """Return the folder of the index that the flags name, else of the default one.
+
+        Raises:
+            UsageError: Both are given, or the name is not one.
+        """
+        if db_path is not None and kb is not None:
+            raise UsageError("--db-path and --kb exclude each other.", "Give one of them.")
+        if db_path is not None:
+            if not db_path:
+                raise UsageError("--db-path is empty.", "Name the folder of the index.")
+            return _absolute(db_path)
+        if kb is not None:
+            if not _KB_NAME.fullmatch(kb):
+                raise UsageError(
+                    f"--kb {kb!r} is not a name.",
+                    "Use letters, digits, dots, dashes and underscores, at most 64.",
+                )
+            return home() / ".lancedb" / kb
+        return self.db_path
+
+
+def home() -> Path:
+    """Return the home folder, also where HOME is not set."""
+    return Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+
+
+def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """Read environment and files.
+
+    Args:
+        environment: Stands in for the process's environment.
+
+    Raises:
+        UsageError: config.toml cannot be read or holds something else than it should.
+    """
+    values = os.environ if environment is None else environment
+    legacy = _legacy()
+    config = _config(home() / ".config" / "knowledge-search" / "config.toml")
+    db_path = (
+        values.get("KNOWLEDGE_DB_PATH")
+        or config.get("index", "db_path", str)
+        or legacy.get("db_path")
+        or str(home() / ".lancedb" / DEFAULT_KB)
+    )
+    mode = config.get("search", "mode", str) or legacy.get("mode")
+    if mode is not None and mode not in MODES:
+        raise config.wrong("search", "mode", f"one of {', '.join(MODES)}")
+    top = config.get("search", "top", int) or legacy.get("top")
+    if top is not None and not 1 <= top <= MAX_TOP:
+        raise config.wrong("search", "top", f"a number from 1 to {MAX_TOP}")
+    max_kib = config.get("index", "max_file_kib", int)
+    return Settings(
+        db_path=_absolute(db_path),
+        mode=mode,
+        top=top,
+        roots=tuple(map(_absolute, legacy.get("roots", ()))),
+        scope_rules=config.scope_rules(),
+        exclude=config.strings("index", "exclude"),
+        max_bytes=max_kib * 1024 if max_kib else DEFAULT_MAX_BYTES,
+        fusion=config.fusion(),
+        audit_log=values.get("AUDIT_LOG", "").lower() == "true",
+        audit_agent=values.get("AUDIT_AGENT", ""),
+    )
+
+
+class _Config:
+    """config.toml, with each value's type checked as it is taken out."""
+
+    def __init__(self, path: Path, data: dict[str, Any]) -> None:
+        self._path = path
+        self._data = data
+
+    def wrong(self, table: str, key: str, wanted: str) -> UsageError:
+        return UsageError(f"{self._path}: [{table}] {key} should be {wanted}.", "Correct the file.")
+
+    def table(self, name: str) -> dict[str, Any]:
+        value = self._data.get(name, {})
+        if not isinstance(value, dict):
+            raise UsageError(f"{self._path}: {name} should be a table.", "Correct the file.")
+        return value
+
+    def get(self, table: str, key: str, kind: type) -> Any:
+        value = self.table(table).get(key)
+        if value is None or (isinstance(value, kind) and not isinstance(value, bool)):
+            return value
+        raise self.wrong(table, key, {str: "a text", int: "a whole number"}[kind])
+
+    def strings(self, table: str, key: str) -> tuple[str, ...]:
+        value = self.table(table).get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.wrong(table, key, "a list of texts")
+        return tuple(value)
+
+    def scope_rules(self) -> tuple[ScopeRule, ...]:
+        rules = self._data.get("scope", [])
+        try:
+            return tuple(ScopeRule(str(rule["path"]), str(rule["scope"])) for rule in rules)
+        except (KeyError, TypeError) as error:
+            raise UsageError(
+                f"{self._path}: each [[scope]] needs path and scope.", "Correct the file."
+            ) from error
+
+    def fusion(self) -> FusionSettings:
+        table = self.table("fusion")
+        known = {field.name for field in fields(FusionSettings)}
+        if unknown := set(table) - known:
+            raise self.wrong("fusion", unknown.pop(), f"one of {', '.join(sorted(known))}")
+        if table.get("method", "scaled") not in ("scaled", "plain"):
+            raise self.wrong("fusion", "method", "scaled or plain")
+        for key in ("k", "plain_k", "floor", "depth"):
+            if key in table and not (isinstance(table[key], int | float) and table[key] > 0):
+                raise self.wrong("fusion", key, "a number above 0")
+        if "depth" in table and not isinstance(table["depth"], int):
+            raise self.wrong("fusion", "depth", "a whole number")
+        defaults = dict(FusionSettings().weights)
+        weights = table.get("weights", {})
+        if not isinstance(weights, dict) or not set(weights) <= set(defaults):
+            raise self.wrong("fusion", "weights", f"numbers for {', '.join(defaults)}")
+        if not all(isinstance(weight, int | float) and weight >= 0 for weight in weights.values()):
+            raise self.wrong("fusion", "weights", "numbers of 0 or more")
+        return FusionSettings(**{**table, "weights": {**defaults, **weights}})
+
+
+def _config(path: Path) -> _Config:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return _Config(path, {})
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read ({error}).", "Correct or remove it.") from error
+    import tomllib
+
+    try:
+        return _Config(path, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path} is not valid TOML ({error}).", "Correct the file.") from error
+
+
+def _legacy() -> dict[str, Any]:
+    """Read what the first system's configuration has that still means something.
+
+    A value of another type than it should be is passed over: the file is not ours to complain
+    about.
+    """
+    path = home() / ".ai-memory" / "config.json"
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(data, dict):
+        return {}
+
+    def table(name: str) -> dict[str, Any]:
+        value = data.get(name)
+        return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+    found: dict[str, Any] = {}
+    if isinstance(db_path := table("index").get("db_path"), str) and db_path:
+        found["db_path"] = db_path
+    if (mode := table("search").get("default_mode")) in MODES:
+        found["mode"] = mode
+    top = table("search").get("top_k")
+    if isinstance(top, int) and not isinstance(top, bool) and 1 <= top <= MAX_TOP:
+        found["top"] = top
+    paths = data.get("l3_paths")
+    if isinstance(paths, list):
+        found["roots"] = [path for path in paths if isinstance(path, str) and path]
+    return found
+
+
+def _absolute(path: str) -> Path:
+    expanded = os.path.expanduser(path)  # noqa: PTH111 - tolerates a missing home
+    return Path(os.path.abspath(expanded))  # noqa: PTH100 - keeps links as the user named them

@@ -1,0 +1,86 @@
+"""From a model's name and an engine's name to an embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_engine.embed.fingerprint import graph_of, verify, weights_fingerprint
+from rag_engine.embed.model_files import find_model
+from rag_engine.errors import ModelMismatchError, UsageError
+
+if TYPE_CHECKING:
+    from rag_engine.embed.embedder import Embedder, ModelIdentity
+
+DEFAULT_ENGINE = "onnx"
+ENGINES = ("onnx", "sentence-transformers")
+
+
+def load_embedder(
+    model: str | None = None, engine: str = DEFAULT_ENGINE, *, download: bool = True
+) -> Embedder:
+    """Find a model, check that its files are whole, and load it.
+
+    Args:
+        model: A short name, a folder or a hub name; None is the embedded default.
+        engine: One of `ENGINES`.
+        download: Whether a hub name may be fetched from the network. A search says no.
+
+    Raises:
+        UsageError: There is no such engine.
+        ModelUnavailableError: The model cannot be found, is damaged or cannot be loaded.
+        DependencyMissingError: The engine's package is not installed.
+    """
+    if engine not in ENGINES:
+        raise UsageError(f"There is no embedder {engine!r}.", f"Choose one of {', '.join(ENGINES)}.")
+    is_complete: Callable[[Path], bool] = _has_graph if engine == "onnx" else _has_weights
+    files = find_model(model, is_complete=is_complete, download=download)
+    verify(files.folder)
+    weights = weights_fingerprint(files.folder)
+    if engine == "onnx":
+        from rag_engine.embed.onnx import OnnxEmbedder
+
+        return OnnxEmbedder(files.name, files.folder, weights)
+    from rag_engine.embed.sentence_transformers import SentenceTransformersEmbedder
+
+    return SentenceTransformersEmbedder(files.name, files.folder, weights)
+
+
+def check_same_model(index: ModelIdentity, loaded: ModelIdentity) -> None:
+    """Refuse to search or extend an index with a model that did not build it.
+
+    Names may differ: the same weights may lie in another folder.
+
+    Raises:
+        ModelMismatchError: Weights, dimension or text preparation differ; both are named.
+    """
+    compared = (
+        ("weights", f"{index.name} {index.weights}", f"{loaded.name} {loaded.weights}"),
+        ("dimension", index.dimension, loaded.dimension),
+        ("text preparation", index.text_preparation, loaded.text_preparation),
+    )
+    same = (
+        index.weights == loaded.weights,
+        index.dimension == loaded.dimension,
+        index.text_preparation == loaded.text_preparation,
+    )
+    differing = [
+        f"{what} (index: {built}; now: {now})"
+        for (what, built, now), equal in zip(compared, same, strict=True)
+        if not equal
+    ]
+    if differing:
+        raise ModelMismatchError(
+            f"The index was built with another model: {', '.join(differing)} differ.",
+            f"Use the index's model ({index.name}), or rebuild the index: knowledge_index.py --full",
+        )
+
+
+def _has_weights(folder: Path) -> bool:
+    names = ("*.safetensors", "pytorch_model*.bin")
+    return any(next(folder.glob(name), None) is not None for name in names)
+
+
+def _has_graph(folder: Path) -> bool:
+    return graph_of(folder) is not None

@@ -1,0 +1,162 @@
+"""Writing an index: the next generation is built beside the published one, then published.
+
+The order of steps is what makes a kill at any moment harmless: both stores are written under
+names that no manifest knows, their files are synced, the manifest is replaced, and only then is
+anything old removed. docs/index-format.md tells it with the reasons.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_engine.store.analysis import ANALYSIS_VERSION
+from rag_engine.store.file_states import FileState, write_states
+from rag_engine.store.fulltext import FullTextWriter
+from rag_engine.store.journal import FILE_NAME as JOURNAL_FILE
+from rag_engine.store.lock import FILE_NAME as LOCK_FILE
+from rag_engine.store.manifest import FILE_NAME as MANIFEST_FILE
+from rag_engine.store.manifest import Manifest, write_manifest
+from rag_engine.store.records import ChunkRecord
+from rag_engine.store.vectors import TABLE, VectorWriter
+
+if TYPE_CHECKING:
+    from rag_engine.embed.embedder import Vectors
+
+GRACE = timedelta(minutes=10)
+"""How long files of an old generation stay for searches that have just opened it."""
+
+FULLTEXT_FOLDER = "fulltext"
+FILES_FOLDER = "files"
+
+
+class GenerationWriter:
+    """Writes the rows of the next generation to both stores.
+
+    Args:
+        folder: Folder of the index, locked by the caller.
+        published: Generation to begin from; None begins with nothing.
+        dimension: Length of the vectors.
+    """
+
+    def __init__(self, folder: Path, *, published: Manifest | None, dimension: int) -> None:
+        self._folder = folder
+        self.generation = next_generation(folder, published)
+        self._vectors = VectorWriter(
+            folder, dimension, published.table_version if published else None
+        )
+        reusable = published is not None and published.analysis == ANALYSIS_VERSION
+        self._rebuild_fulltext = published is not None and not reusable
+        clone_of = folder / published.fulltext if published and reusable else None
+        self._fulltext = FullTextWriter(self._fulltext_folder(), clone_of=clone_of)
+
+    def delete_files(self, files: Iterable[tuple[str, str]]) -> None:
+        """Delete all chunks of the given files (root label, path); to be called before `add`."""
+        wanted = list(files)
+        self._vectors.delete_files(wanted)
+        for root, path in wanted:
+            self._fulltext.delete_file(root, path)
+
+    def add(self, records: Sequence[ChunkRecord], vectors: Vectors) -> None:
+        """Add chunks; vectors has the shape (len(records), dimension)."""
+        self._vectors.add(records, vectors)
+        self._fulltext.add(records)
+
+    def chunk_ids(self) -> list[str]:
+        """Return the ids of all chunks written or kept so far."""
+        return self._vectors.column("chunk_id")
+
+    def scopes(self) -> dict[str, int]:
+        """Return the number of chunks by scope, written or kept so far."""
+        return dict(Counter(self._vectors.column("scope")))
+
+    def finish(self) -> tuple[int, str]:
+        """Complete both stores; returns the table version and the full-text folder to publish."""
+        version = self._vectors.finish()
+        self._fulltext.commit()
+        if self._rebuild_fulltext or self._fulltext.worn():
+            worn = self._fulltext.folder
+            self.generation += 1
+            self._fulltext = FullTextWriter(self._fulltext_folder())
+            self._fulltext.add(
+                sorted(self._vectors.records(), key=lambda r: (r.root, r.path, r.line_start))
+            )
+            self._fulltext.commit()
+            shutil.rmtree(worn)
+        return version, str(self._fulltext.folder.relative_to(self._folder))
+
+    def clean(self) -> None:
+        """Remove old versions of the table; to be called only after publishing."""
+        self._vectors.clean(GRACE)
+
+    def _fulltext_folder(self) -> Path:
+        return self._folder / FULLTEXT_FOLDER / f"{self.generation:06d}"
+
+
+def publish(folder: Path, manifest: Manifest, states: Iterable[FileState]) -> Manifest:
+    """Write the file states and replace the manifest; returns the manifest as published.
+
+    The manifest's own time and name of the file states are set here.
+    """
+    published = replace(
+        manifest,
+        created=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        files=f"{FILES_FOLDER}/{manifest.generation:06d}.json",
+    )
+    write_states(folder / published.files, states)
+    write_manifest(folder, published)
+    return published
+
+
+def remove_old_files(folder: Path, manifest: Manifest) -> None:
+    """Remove what no manifest names any more, once it is older than the grace."""
+    oldest = time.time() - GRACE.total_seconds()
+    kept = {folder / manifest.fulltext, folder / manifest.files}
+    left_by_kills = [*folder.glob(".manifest.json.*"), *(folder / FILES_FOLDER).glob(".*")]
+    for path in [*_numbered(folder), *left_by_kills]:
+        if path in kept or path.stat().st_mtime > oldest:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def remove_index(folder: Path) -> None:
+    """Remove an index whole; tables of other programs in its folder stay."""
+    (folder / MANIFEST_FILE).unlink()
+    for name in (f"{TABLE}.lance", FULLTEXT_FOLDER, FILES_FOLDER):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for name in (JOURNAL_FILE, LOCK_FILE):
+        (folder / name).unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Make files and folders readable by their owner alone while writing."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def next_generation(folder: Path, published: Manifest | None) -> int:
+    """Return a number above every generation, published or left behind by a killed run."""
+    numbers = [int(path.stem) for path in _numbered(folder)]
+    return max([published.generation if published else 0, *numbers]) + 1
+
+
+def _numbered(folder: Path) -> list[Path]:
+    paths = [*(folder / FULLTEXT_FOLDER).glob("*"), *(folder / FILES_FOLDER).glob("*")]
+    return [path for path in paths if path.stem.isdigit()]

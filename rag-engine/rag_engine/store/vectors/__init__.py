@@ -1,0 +1,7 @@
+"""The vectors: one LanceDB table, read at the version that the manifest names."""
+
+from rag_engine.store.vectors.reader import VectorReader
+from rag_engine.store.vectors.table import TABLE, other_tables
+from rag_engine.store.vectors.writer import VectorWriter
+
+__all__ = ["TABLE", "VectorReader", "VectorWriter", "other_tables"]
