@@ -20,3 +20,14 @@ ask() {
   "$wrapper" "$@" --db-path "$index"
 }
 
+ask "订单服务发布出问题了，怎么退回上一个版本" --preset coding
+ask "why are amounts of money stored as integers" --preset audit
+ask "缓存雪崩是怎么发生的，后来怎么防" --preset qa --top 3
+ask "max_slot_wal_keep_size" --preset fast --top 2
+
+cat <<'END'
+
+Index your own notes:   .venv/bin/python rag-engine/knowledge_index.py --full ~/notes
+Ask from any shell:     skills/knowledge-search/scripts/knowledge-search.sh "your question"
+Give it to your agent:  bash skills/knowledge-search/scripts/install.sh --agent claude
+END

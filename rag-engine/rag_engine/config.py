@@ -6,6 +6,7 @@ The environment and the two files are read here and nowhere else.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -95,17 +96,19 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         or legacy.get("db_path")
         or str(home() / ".lancedb" / DEFAULT_KB)
     )
-    mode = config.get("search", "mode", str) or legacy.get("mode")
+    mode = config.get("search", "mode", str)
     if mode is not None and mode not in MODES:
         raise config.wrong("search", "mode", f"one of {', '.join(MODES)}")
-    top = config.get("search", "top", int) or legacy.get("top")
+    top = config.get("search", "top", int)
     if top is not None and not 1 <= top <= MAX_TOP:
         raise config.wrong("search", "top", f"a number from 1 to {MAX_TOP}")
     max_kib = config.get("index", "max_file_kib", int)
+    if max_kib is not None and max_kib < 1:
+        raise config.wrong("index", "max_file_kib", "a number above 0")
     return Settings(
         db_path=_absolute(db_path),
-        mode=mode,
-        top=top,
+        mode=legacy.get("mode") if mode is None else mode,
+        top=legacy.get("top") if top is None else top,
         roots=tuple(map(_absolute, legacy.get("roots", ()))),
         scope_rules=config.scope_rules(),
         exclude=config.strings("index", "exclude"),
@@ -147,11 +150,15 @@ class _Config:
     def scope_rules(self) -> tuple[ScopeRule, ...]:
         rules = self._data.get("scope", [])
         try:
-            return tuple(ScopeRule(str(rule["path"]), str(rule["scope"])) for rule in rules)
-        except (KeyError, TypeError) as error:
+            pairs = [(rule["path"], rule["scope"]) for rule in rules]
+        except (KeyError, TypeError):
+            pairs = [(None, None)]
+        if not all(isinstance(text, str) for pair in pairs for text in pair):
             raise UsageError(
-                f"{self._path}: each [[scope]] needs path and scope.", "Correct the file."
-            ) from error
+                f"{self._path}: each [[scope]] needs path and scope, both texts.",
+                "Correct the file.",
+            )
+        return tuple(ScopeRule(path, scope) for path, scope in pairs)
 
     def fusion(self) -> FusionSettings:
         table = self.table("fusion")
@@ -161,7 +168,7 @@ class _Config:
         if table.get("method", "scaled") not in ("scaled", "plain"):
             raise self.wrong("fusion", "method", "scaled or plain")
         for key in ("k", "plain_k", "floor", "depth"):
-            if key in table and not (isinstance(table[key], int | float) and table[key] > 0):
+            if key in table and not (_is_number(table[key]) and table[key] > 0):
                 raise self.wrong("fusion", key, "a number above 0")
         if "depth" in table and not isinstance(table["depth"], int):
             raise self.wrong("fusion", "depth", "a whole number")
@@ -169,9 +176,15 @@ class _Config:
         weights = table.get("weights", {})
         if not isinstance(weights, dict) or not set(weights) <= set(defaults):
             raise self.wrong("fusion", "weights", f"numbers for {', '.join(defaults)}")
-        if not all(isinstance(weight, int | float) and weight >= 0 for weight in weights.values()):
+        if not all(_is_number(weight) and weight >= 0 for weight in weights.values()):
             raise self.wrong("fusion", "weights", "numbers of 0 or more")
-        return FusionSettings(**{**table, "weights": {**defaults, **weights}})
+        if not any((weights := {**defaults, **weights}).values()):
+            raise self.wrong("fusion", "weights", "above 0 for one list at least")
+        return FusionSettings(**{**table, "weights": weights})
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _config(path: Path) -> _Config:

@@ -59,10 +59,14 @@ def load_cases(path: Path) -> list[Case]:
     """Read cases from JSON Lines; blank lines and lines that begin with # are comments.
 
     Raises:
-        UsageError: A line is no case; the message names it.
+        UsageError: The file cannot be read, or a line is no case; the message names it.
     """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read ({error}).", "Name a JSON Lines file.") from error
     cases = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
             cases.append(_case(line, f"{path}, line {number}"))
     return cases
@@ -91,22 +95,30 @@ def _case(line: str, place: str) -> Case:
         case = Case(
             query=data["query"],
             expect=data.get("expect", ""),
-            relevant=tuple(data.get("relevant", ())),
-            tags=tuple(data.get("tags", ())),
+            relevant=_texts(data, "relevant"),
+            tags=_texts(data, "tags"),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{place}: not a case ({error!r}).", "See docs/evaluation.md.") from error
-    texts = (case.query, case.expect, *case.relevant)
-    if not all(isinstance(text, str) for text in texts) or not (case.expect or case.relevant):
+    named = isinstance(case.query, str) and isinstance(case.expect, str) and case.query.strip()
+    if not named or not (case.expect or case.relevant):
         raise UsageError(
             f"{place}: a case needs query, and expect or relevant.", "See docs/evaluation.md."
         )
     return case
 
 
+def _texts(data: dict[str, Any], key: str) -> tuple[str, ...]:
+    values = data.get(key, [])
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError(f"{key} is not a list of texts")
+    return tuple(values)
+
+
 def _matches(target: str, result: Result) -> bool:
     if (match := _LINE.fullmatch(target)) and match["file"] == result.source_file:
         return result.record.line_start <= int(match["line"]) <= result.record.line_end
-    file, _, heading = target.partition("#")
+    # file names and headings may hold "#" themselves
+    file = f"{result.source_file}#"
     headings = (step.lstrip("#").strip() for step in result.record.heading_path)
-    return file == result.source_file and heading in headings
+    return target.startswith(file) and target.removeprefix(file) in headings

@@ -150,9 +150,11 @@ def test_a_copy_finds_the_recorded_engine(
     bash: str, copied: Path, tmp_path: Path, what: str
 ) -> None:
     """install.sh records the folder; a file, and a file without a final line break, will do."""
-    root = tmp_path / ("repo" if what != "awkward" else ' lea"ding $(x) trailing ')
-    checkout = Checkout.make(root)
+    checkout = Checkout.make(tmp_path / "repo")
     target = checkout.engine if what == "file" else checkout.engine.parent
+    if what == "awkward":
+        target = tmp_path / ' lea"ding $(x) \\ and trailing '
+        target.symlink_to(checkout.engine.parent)
     record(tmp_path / "home", f"{target}" if what == "no newline" else f"{target}\n")
     assert run([bash, copied, "q"], environment(tmp_path / "home")).arguments == [b"q"]
 

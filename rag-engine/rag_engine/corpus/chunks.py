@@ -54,16 +54,27 @@ def chunk_sections(
         count_tokens: Counts many texts at once; called a few times a document.
         budget: Tokens that an embedded text may have, special tokens excluded.
     """
-    prefixes = Prefixes(title, budget // 4, count_tokens)
+    if not sections:
+        return ()
+
+    def count(texts: Sequence[str]) -> list[int]:
+        return count_tokens(texts) if texts else []
+
+    prefixes = Prefixes(title, budget // 4, count)
     prefixes.prepare([section.path for section in sections])
-    work = _Work(text, _line_starts(text), prefixes, count_tokens, budget)
+    work = _Work(text, _line_starts(text), prefixes, count, budget)
     chunks = _whole_sections(work, sections)
     large = [section for section, chunk in zip(sections, chunks, strict=True) if chunk is None]
     sums = _token_sums(work, large)
     made: list[Chunk] = []
     for section, chunk in zip(sections, chunks, strict=True):
         made.extend([chunk] if chunk else _split(work, section, sums[section.start]))
-    return tuple(dict.fromkeys(made))
+    # A line of one repeated word is cut into equal parts: they say the same of the same line.
+    unique: dict[tuple[object, ...], Chunk] = {}
+    for chunk in made:
+        place = (chunk.heading_path, chunk.text, chunk.line_start, chunk.line_end)
+        unique.setdefault(place, chunk)
+    return tuple(unique.values())
 
 
 def _line_starts(text: str) -> list[int]:

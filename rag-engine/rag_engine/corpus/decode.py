@@ -42,6 +42,9 @@ _TEXTUAL_MAGIC = (
 )
 # Tab, line feed, form feed, carriage return, backspace and escape are found in texts.
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r\b\x1b\x00"))
+_CONTROL_CHARACTERS = frozenset(_CONTROLS.decode()) | {REPLACEMENT}
+# Fewer ideographs than this may all be usual ones by chance.
+_MIN_IDEOGRAPHS = 4
 _DECODER_ERRORS = (UnicodeDecodeError, UnicodeError)
 
 
@@ -116,14 +119,18 @@ def _finish(raw: bytes, name: str, plain: str, start: int, guess: str = "") -> D
             f"{_count(nuls, 'NUL character')} replaced by U+FFFD, the first on line {line}"
         )
         text = text.replace("\0", REPLACEMENT)
-    if text and sum(map(text.count, _odd_characters(text))) * 3 > len(text) and name != "utf-8":
-        raise NotTextError(f"as {name} it holds hardly any text")
+    if name not in ("utf-8", "utf-8-sig") and _is_noise(text):
+        raise NotTextError(f"as {plain.upper()} it holds hardly any text")
     return Decoded(text, name, "; ".join(warnings))
 
 
-def _odd_characters(text: str) -> list[str]:
-    """Characters that tell of binary data behind a byte order mark."""
-    return [c for c in set(text) if c == REPLACEMENT or (c < " " and c not in "\t\n\f\r\b\x1b")]
+def _is_noise(text: str) -> bool:
+    """Say whether a text is binary data behind what looks like a byte order mark.
+
+    Nearly every pair of bytes is some character, but a tenth of them are for private use.
+    """
+    odd = [c for c in set(text) if c in _CONTROL_CHARACTERS or "\ue000" <= c <= "\uf8ff"]
+    return (sum(map(text.count, odd)) - 1) * 16 > len(text)
 
 
 def _count(number: int, noun: str) -> str:
@@ -132,21 +139,12 @@ def _count(number: int, noun: str) -> str:
 
 def _undecodable(raw: bytes, encoding: str) -> tuple[int, int]:
     """Count the bytes that do not decode; returns their number and the first one's offset."""
-    view = memoryview(raw)
-    position = bad = 0
-    first = -1
-    decoder = codecs.getdecoder(encoding)
-    while position < len(raw):
-        try:
-            decoder(view[position:], "strict")
-        except UnicodeDecodeError as error:
-            if first < 0:
-                first = position + error.start
-            bad += error.end - error.start
-            position += error.end
-        else:
-            break
-    return bad, first
+    try:
+        raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        good = raw.decode(encoding, "ignore").encode(encoding)
+        return len(raw) - len(good), error.start
+    return 0, -1
 
 
 def _is_mostly_utf_8(raw: bytes) -> bool:
@@ -168,23 +166,28 @@ def _is_gb18030(raw: bytes) -> bool:
 
 
 def _utf_16_without_mark(raw: bytes) -> str | None:
-    """Recognise UTF-16 by its NULs, which all stand on one side of the byte pairs."""
+    """Recognise UTF-16 by its NULs, which all stand on one side of the byte pairs.
+
+    ASCII with a NUL in it decodes as UTF-16 too, into random ideographs; so the text has to be
+    mostly of an alphabet, or read like Chinese.
+    """
     nuls = raw.count(0)
     if not nuls or len(raw) % 2:
         return None
     odd = raw[1::2].count(0)
     if odd not in (0, nuls):
         return None
-    # ASCII with a NUL in it decodes as UTF-16 too, into random ideographs: there, half of the
-    # bytes must be NULs, or (Chinese text) the bytes must be wrong as UTF-8.
-    if not _fails(raw, "utf-8"):
-        return ("utf-16-le" if odd else "utf-16-be") if nuls * 5 >= len(raw) * 2 else None
     name = "utf-16-le" if odd else "utf-16-be"
     if _fails(raw, name):
         return None
     text = raw.decode(name)
-    usual = sum(c.isalnum() or c in " \t\r\n" or c.isprintable() for c in text)
-    return name if usual * 20 >= len(text) * 19 and any(c in " \n" for c in text) else None
+    if not _CONTROL_CHARACTERS.isdisjoint(text):
+        return None
+    alphabetic = sum(character < "\u0500" for character in text)
+    if alphabetic * 5 >= len(text) * 4:
+        return name
+    ideographs = sum("\u4e00" <= character <= "\u9fff" for character in text)
+    return name if ideographs >= _MIN_IDEOGRAPHS and is_plausible_chinese(text) else None
 
 
 def _refuse_magic(raw: bytes) -> None:
@@ -200,6 +203,7 @@ def _refuse_controls(raw: bytes) -> None:
     """Refuse bytes among which too many are never found in a text."""
     nuls = raw.count(0)
     controls = len(raw) - len(raw.translate(None, _CONTROLS))
-    share = 10 if _fails(raw, "utf-8") else 4
-    if nuls * 2 > len(raw) or controls * share > len(raw):
+    # Every tenth of random bytes is such a one; a broken text may hold a few.
+    share = 25 if _fails(raw, "utf-8") else 4
+    if nuls * 2 > len(raw) or (controls - 1) * share > len(raw):
         raise NotTextError("binary data")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from typing import Any
@@ -16,7 +16,7 @@ _OTHER_LINE_ENDS = re.compile("\r(?!\n)|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _YAML_ENTRY = re.compile(
     r"""[ \t]*(?:[^\s#\-?:,\[\]{}&*!|>'"%@`][^:\n]*|"[^"\n]*"|'[^'\n]*')[ \t]*:(?:\s|$)"""
 )
-_TOML_ENTRY = re.compile(r"""[ \t]*(?:\[[^\n]*\]|[\w."' \t-]+=)""")
+_TOML_ENTRY = re.compile(r"""[ \t]*(?:\[[\w."' \t[\]-]+\][ \t\r]*(?:#|$)|[\w."' \t-]+=)""")
 
 
 class _UnreadableError(Exception):
@@ -114,8 +114,9 @@ def _read_yaml(block: str, warnings: list[str]) -> dict[str, object]:
     import yaml
 
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    events: Iterable[Any] = yaml.parse(block, Loader=loader)
     try:
-        found = _build(yaml.parse(block, Loader=loader), warnings)
+        found = _build(events, warnings)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         cause = error.problem or error.context or "it is malformed"
@@ -137,7 +138,7 @@ def _code(character: object) -> int:
     return ord(character[:1]) if isinstance(character, str | bytes) and character else 0
 
 
-def _build(events: Iterator[Any], warnings: list[str]) -> object:
+def _build(events: Iterable[Any], warnings: list[str]) -> object:
     """Build the first document from YAML's events, every scalar as it was written.
 
     Reading events, and not nodes, keeps dates that do not exist, `no` and 1.10 as they are, and
@@ -150,9 +151,7 @@ def _build(events: Iterator[Any], warnings: list[str]) -> object:
     for event in events:
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             if len(stack) >= MAX_DEPTH:
-                raise _UnreadableError(
-                    f"it is nested deeper than {MAX_DEPTH} levels", event.start_mark.line
-                )
+                raise _UnreadableError(f"it is nested deeper than {MAX_DEPTH} levels", _line(event))
             stack.append(([], isinstance(event, yaml.MappingStartEvent)))
             continue
         value: object = None
@@ -163,15 +162,19 @@ def _build(events: Iterator[Any], warnings: list[str]) -> object:
             plain = event.style is None or event.style == ""
             value = None if plain and event.value in _YAML_NULLS else event.value
         elif isinstance(event, yaml.AliasEvent):
-            line = event.start_mark.line + 2
-            if not any("alias" in warning for warning in warnings):
-                warnings.append(f"a YAML alias is left out of the front matter on line {line}")
+            if not warnings:
+                place = f"the front matter on line {_line(event) + 2}"
+                warnings.append(f"a YAML alias is left out of {place}")
         else:
             continue
         if not stack:
             return value
         stack[-1][0].append(value)
     return None
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line)
 
 
 def _mapping(parts: list[object]) -> dict[str, object]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,10 +14,26 @@ IGNORE_FILES = (".gitignore", ".knowledgeignore")
 """Read in every folder; what the later one says wins over the earlier one."""
 
 TOOL_FOLDERS = frozenset(
-    "__pycache__ __pypackages__ bower_components build cvs deriveddata dist env htmlcov "
-    "jspm_packages node_modules out-tsc pods site-packages target vendor venv virtualenv".split()
+    (
+        *("__pycache__", "__pypackages__", "env", "site-packages", "venv", "virtualenv"),
+        *("bower_components", "jspm_packages", "node_modules", "pods", "vendor"),
+        *("build", "cvs", "deriveddata", "dist", "htmlcov", "out-tsc", "target"),
+    )
 )
 """Folders of dependencies and build results; hidden ones (.git, .venv) are skipped anyway."""
+
+# Git knows POSIX's names for sets of characters, pathspec does not.
+_CLASSES = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "blank": " \t",
+    "digit": "0-9",
+    "lower": "a-z",
+    "space": " \t\n\r\f\v",
+    "upper": "A-Z",
+    "xdigit": "0-9A-Fa-f",
+}
+_NAMED_CLASS = re.compile(rf"\[:({'|'.join(_CLASSES)}):\]")
 
 
 class Rules:
@@ -60,18 +78,22 @@ def compile_patterns(lines: Sequence[str]) -> GitIgnoreSpec:
     """Compile gitignore patterns; a line that is none is left out, as Git does."""
     from pathspec import GitIgnoreSpec
 
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError:
-        pass
-    good = []
-    for line in lines:
+    lines = [_NAMED_CLASS.sub(lambda found: _CLASSES[found.group(1)], line) for line in lines]
+    with warnings.catch_warnings():
+        # Of a bracket inside brackets: the regular expression means what Git means.
+        warnings.simplefilter("ignore", FutureWarning)
         try:
-            GitIgnoreSpec.from_lines([line])
+            return GitIgnoreSpec.from_lines(lines)
         except ValueError:
-            continue
-        good.append(line)
-    return GitIgnoreSpec.from_lines(good)
+            pass
+        good = []
+        for line in lines:
+            try:
+                GitIgnoreSpec.from_lines([line])
+            except ValueError:
+                continue
+            good.append(line)
+        return GitIgnoreSpec.from_lines(good)
 
 
 def is_ignored(path: str, name: str, *, folder: bool, exclude: Rules, rules: Rules | None) -> bool:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_COLUMNS = 48
 """Indentation, quote marks and list markers in front of a line's text beyond this are text."""
 
+MAX_QUOTES = 16
+"""Likewise quotes in quotes: every one reads all its lines again."""
+
 _MAX_REFERENCE_LINES = 16
 _LEAVES = {
     "paragraph_open": "paragraph",
@@ -141,10 +144,11 @@ def _cut_prefix(found: re.Match[str]) -> str:
         return prefix
     if prefix.strip(" \t") and _RULE.match(found.string, found.start()):
         return prefix
-    column = 0
+    column = quotes = 0
     for marker in _MARKERS.finditer(prefix):
         column += 4 - column % 4 if marker.group() == "\t" else len(marker.group())
-        if column > MAX_COLUMNS:
+        quotes += marker.group() == ">"
+        if column > MAX_COLUMNS or quotes > MAX_QUOTES:
             return prefix[: marker.start()] + "x"
     return prefix
 

@@ -77,7 +77,7 @@ def _several(known: Mapping[str, object], name: str, warnings: list[str]) -> Ite
         value = [value] if person and "name" in value else list(value)
     for entry in value if isinstance(value, list) else ():
         if person and isinstance(entry, dict):
-            entry = entry.get("name")  # noqa: PLW2901 - a person written out: {name: ..., url: ...}
+            entry = entry.get("name")
         if isinstance(entry, str):
             if text := clean(entry):
                 yield text

@@ -222,13 +222,13 @@ class Packer:
             return self._line_parts(piece)
         if block.children:
             parts = list(self._pieces(block.children, block.start, block.end, piece))
-            return parts if len(parts) != 1 else self._parts(parts[0])
-        if block.end - block.start == 1:
+        elif block.end - block.start == 1:
             return self._line_parts(replace(piece, block=None))
-        if block.kind in _WHOLE:
-            return self._rows(piece, block)
-        parts = list(self._lines(block.start, block.end, piece))
-        parts = [replace(part, heading=piece.heading) for part in parts]
+        elif block.kind in _WHOLE:
+            parts = self._rows(piece, block)
+        else:
+            lines = self._lines(block.start, block.end, piece)
+            parts = [replace(line, heading=piece.heading) for line in lines]
         return parts if len(parts) != 1 else self._parts(parts[0])
 
     def _rows(self, piece: _Piece, block: Block) -> list[_Piece]:

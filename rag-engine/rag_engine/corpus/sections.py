@@ -103,7 +103,7 @@ def _merge_bare(
     upper: Section | None = None
     for number, (heading, section) in enumerate(zip(headings, sections[1:], strict=True)):
         if upper is not None:
-            section = Section(section.path, upper.above, upper.start, section.end)  # noqa: PLW2901
+            section = Section(section.path, upper.above, upper.start, section.end)
         below = headings[number + 1] if number + 1 < len(headings) else None
         if (
             below is not None

@@ -1,4 +1,4 @@
-"""From a folder to the notes in it, and from a note to its bytes. Links are never followed."""
+"""From a folder to the notes in it. Links are reported, never followed."""
 
 from __future__ import annotations
 
@@ -8,34 +8,36 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rag_engine.corpus.files import (
+    MAX_BYTES,
+    UnreadableFileError,
+    read_file,
+    read_once,
+    reason_of,
+    too_large,
+)
 from rag_engine.corpus.ignore import IGNORE_FILES, Rules, is_ignored
-from rag_engine.errors import FaultsFoundError, KnowledgeError
+from rag_engine.errors import FaultsFoundError
+
+__all__ = [
+    "MAX_BYTES",
+    "NOTE_ENDINGS",
+    "FileEntry",
+    "RootUnavailableError",
+    "Scan",
+    "Skipped",
+    "UnreadableFileError",
+    "read_file",
+    "scan",
+]
 
 NOTE_ENDINGS = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
-MAX_BYTES = 512 * 1024
 _MAX_IGNORE_BYTES = 1024 * 1024
 _GONE = (FileNotFoundError, NotADirectoryError)
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# Not blocking: a pipe that takes the file's place after the scan must not hang the reader.
-_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class RootUnavailableError(FaultsFoundError):
     """The root is missing or cannot be listed, which says nothing about its notes."""
-
-
-class UnreadableFileError(KnowledgeError):
-    """One file cannot be read; the others can.
-
-    Args:
-        path: The file, relative to its root.
-        reason: Why, in a few words.
-    """
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}.")
-        self.path = path
-        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class _Walk:
     ignored: int = 0
 
     def full(self, path: str) -> bytes:
-        return os.path.join(self.root, path.encode()) if path else self.root
+        return b"/".join((self.root, path.encode())) if path else self.root
 
     def skip(self, path: str, reason: str) -> None:
         self.skipped.append(Skipped(path, reason))
@@ -175,7 +177,7 @@ def _rules_of(walk: _Walk, base: str, names: set[bytes], parent: Rules | None) -
         if name.encode() not in names:
             continue
         try:
-            raw = _read_once(walk.root, base + name, _MAX_IGNORE_BYTES)[0]
+            raw = read_once(walk.root, base + name, _MAX_IGNORE_BYTES)[0]
         except _GONE:
             continue
         except (OSError, UnreadableFileError) as error:
@@ -218,7 +220,7 @@ def _scan_entry(
     except OSError as error:
         # The folder can be listed but not entered: all in it may look like gone.
         walk.unreadable.add(base.rstrip("/"))
-        walk.skip(base + entry.name.decode("utf-8", "backslashreplace"), _why(error))
+        walk.skip(base + entry.name.decode("utf-8", "backslashreplace"), reason_of(error))
     return None
 
 
@@ -226,7 +228,7 @@ def _add_file(walk: _Walk, path: str, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
         walk.skip(path, "not a regular file")
     elif found.st_size > walk.max_bytes:
-        walk.skip(path, _too_large(found.st_size, walk.max_bytes))
+        walk.skip(path, too_large(found.st_size, walk.max_bytes))
     else:
         walk.files.append(
             FileEntry(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
@@ -252,69 +254,3 @@ def _report_link(walk: _Walk, path: str, *, note: bool) -> None:
             reason = "a link to a file that is not named like a note, not followed"
     if note or folder:
         walk.skip(path, reason)
-
-
-def read_file(root: Path, path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, os.stat_result]:
-    """Read a note as one moment's content, together with the state it had then.
-
-    Args:
-        root: Its root.
-        path: Relative to the root; no part of it may be a link.
-        max_bytes: A larger file is refused.
-
-    Raises:
-        FileNotFoundError: It is gone.
-        UnreadableFileError: It is a link, no regular file, too large, not permitted, or kept
-            changing while it was read.
-    """
-    for _ in range(2):
-        try:
-            raw, before, after = _read_once(os.fsencode(root), path, max_bytes)
-        except NotADirectoryError as error:
-            raise FileNotFoundError(*error.args) from error
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise UnreadableFileError(path, _why(error)) from error
-        same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
-        if same and len(raw) == after.st_size:
-            return raw, after
-    raise UnreadableFileError(path, "it kept changing while it was read")
-
-
-def _read_once(
-    root: bytes, path: str, max_bytes: int
-) -> tuple[bytes, os.stat_result, os.stat_result]:
-    """Open folder by folder, so that no part that became a link meanwhile is followed."""
-    *folders, name = path.encode().split(b"/")
-    here = os.open(root, _FOLDER_FLAGS)
-    try:
-        for folder in folders:
-            below = os.open(folder, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=here)
-            os.close(here)
-            here = below
-        handle = os.open(name, _FILE_FLAGS, dir_fd=here)
-    finally:
-        os.close(here)
-    with os.fdopen(handle, "rb", buffering=0) as file:
-        before = os.fstat(handle)
-        if not stat.S_ISREG(before.st_mode):
-            raise UnreadableFileError(path, "not a regular file")
-        if before.st_size > max_bytes:
-            raise UnreadableFileError(path, _too_large(before.st_size, max_bytes))
-        parts = []
-        left = max_bytes + 1
-        while left > 0 and (part := file.read(left)):
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts), before, os.fstat(handle)
-
-
-def _too_large(size: int, limit: int) -> str:
-    return f"larger than {limit:,} bytes ({size:,})"
-
-
-def _why(error: OSError) -> str:
-    if isinstance(error, PermissionError):
-        return "no permission to read it"
-    return f"cannot be read ({error.strerror or type(error).__name__})"

@@ -62,6 +62,11 @@ def verify(folder: Path) -> None:
             )
 
 
+def has_weights(folder: Path) -> bool:
+    """Return whether the folder holds what `weights_fingerprint` hashes."""
+    return bool(_weight_files(folder))
+
+
 def graph_of(folder: Path) -> Path | None:
     """Return the folder's ONNX graph, None where it has none."""
     return next((folder / name for name in GRAPHS if (folder / name).is_file()), None)
@@ -69,16 +74,17 @@ def graph_of(folder: Path) -> Path | None:
 
 def _hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
     paths = {folder / name: name for name in names}
+    for path, name in paths.items():
+        if not path.is_file():
+            raise ModelUnavailableError(
+                f"The model file {path} is missing.", _how_to_restore(folder, name)
+            )
     try:
         return {paths[path]: digest for path, digest in remembered_hashes(paths).items()}
     except OSError as error:
-        # An error of reading, not of opening, carries no name of a file.
-        name = Path(error.filename).name if error.filename else "one of " + ", ".join(names)
-        missing = isinstance(error, FileNotFoundError)
-        what = "is missing" if missing else f"cannot be read: {error.strerror}"
         raise ModelUnavailableError(
-            f"The model file {error.filename or name} {what}.",
-            _how_to_restore(folder, name),
+            f"The model files in {folder} cannot be read: {error}.",
+            "Check their permissions and the disk.",
         ) from error
 
 
@@ -140,7 +146,8 @@ def _expected_sums(folder: Path) -> dict[str, str]:
 
 
 def _how_to_restore(folder: Path, name: str) -> str:
-    if any((parent / ".git").exists() for parent in folder.resolve().parents):
-        place = shlex.quote(str(folder))
-        return f"Get it again: git -C {place} checkout -- {shlex.quote(name)}"
+    # The embedded model in a clone lies three folders deep. An installed one may lie in a
+    # virtual environment in some other clone, which git does not know.
+    if any((parent / ".git").exists() for parent in folder.parents[2:3]):
+        return f"Get it again: git -C {shlex.quote(str(folder))} checkout -- {shlex.quote(name)}"
     return "Get it again: copy the model's folder from where it came, or reinstall."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from rag_engine.errors import ModelUnavailableError, UsageError
 
 DEFAULT_MODEL = "bge-small-zh-v1.5"
 _EMBEDDED_NAMES = (DEFAULT_MODEL, f"BAAI/{DEFAULT_MODEL}")
+_LONGEST_NAME = 1024  # longer ones raise OSError when looked at
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 
@@ -31,7 +31,7 @@ class ModelFiles:
 def find_model(
     name_or_folder: str | None = None,
     *,
-    is_complete: Callable[[Path], bool] = Path.is_dir,
+    graph: bool = True,
     download: bool = True,
 ) -> ModelFiles:
     """Return where a model's files are.
@@ -40,18 +40,20 @@ def find_model(
 
     Args:
         name_or_folder: What the user gave; None is the embedded default.
-        is_complete: Whether a folder of the hub's cache holds all that the caller needs.
+        graph: Whether a hub model is of use only with its ONNX graph.
         download: Whether a hub name may be downloaded.
 
     Raises:
         ModelUnavailableError: The model is nowhere; the error names the places tried.
         DependencyMissingError: A hub name needs the package huggingface_hub.
-        UsageError: The name is empty.
+        UsageError: The name is empty, or no name at all.
     """
     if name_or_folder is None or name_or_folder in _EMBEDDED_NAMES:
         return ModelFiles(DEFAULT_MODEL, _embedded_folder())
-    if not name_or_folder.strip() or "\0" in name_or_folder:
-        raise UsageError("The name of the model is empty or no text.", "Give a name or a folder.")
+    if not name_or_folder.strip() or "\0" in name_or_folder or len(name_or_folder) > _LONGEST_NAME:
+        raise UsageError(
+            f"This cannot name a model: {name_or_folder[:80]!r}.", "Give a name or a folder."
+        )
     folder = _resolved(name_or_folder)
     if folder.is_dir():
         if folder in (place.resolve() for place in _embedded_places()):
@@ -66,7 +68,7 @@ def find_model(
     from rag_engine.embed.hub import hub_folder
 
     tried = [f"folder {folder}"]
-    found = hub_folder(name_or_folder, is_complete, download=download, tried=tried)
+    found = hub_folder(name_or_folder, graph=graph, download=download, tried=tried)
     return ModelFiles(name_or_folder, found)
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_engine.embed.fingerprint import graph_of, verify, weights_fingerprint
+from rag_engine.embed.fingerprint import verify, weights_fingerprint
 from rag_engine.embed.model_files import find_model
 from rag_engine.errors import ModelMismatchError, UsageError
 
@@ -33,9 +31,10 @@ def load_embedder(
         DependencyMissingError: The engine's package is not installed.
     """
     if engine not in ENGINES:
-        raise UsageError(f"There is no embedder {engine!r}.", f"Choose one of {', '.join(ENGINES)}.")
-    is_complete: Callable[[Path], bool] = _has_graph if engine == "onnx" else _has_weights
-    files = find_model(model, is_complete=is_complete, download=download)
+        raise UsageError(
+            f"No embedder is named {engine!r}.", f"Choose one of {', '.join(ENGINES)}."
+        )
+    files = find_model(model, graph=engine == "onnx", download=download)
     verify(files.folder)
     weights = weights_fingerprint(files.folder)
     if engine == "onnx":
@@ -55,32 +54,19 @@ def check_same_model(index: ModelIdentity, loaded: ModelIdentity) -> None:
     Raises:
         ModelMismatchError: Weights, dimension or text preparation differ; both are named.
     """
-    compared = (
-        ("weights", f"{index.name} {index.weights}", f"{loaded.name} {loaded.weights}"),
-        ("dimension", index.dimension, loaded.dimension),
-        ("text preparation", index.text_preparation, loaded.text_preparation),
-    )
-    same = (
-        index.weights == loaded.weights,
-        index.dimension == loaded.dimension,
-        index.text_preparation == loaded.text_preparation,
-    )
+    compared = {
+        "weights": (index.weights, loaded.weights),
+        "dimension": (index.dimension, loaded.dimension),
+        "text preparation": (index.text_preparation, loaded.text_preparation),
+    }
     differing = [
-        f"{what} (index: {built}; now: {now})"
-        for (what, built, now), equal in zip(compared, same, strict=True)
-        if not equal
+        f"{what} (index: {built}; at hand: {now})"
+        for what, (built, now) in compared.items()
+        if built != now
     ]
     if differing:
         raise ModelMismatchError(
-            f"The index was built with another model: {', '.join(differing)} differ.",
-            f"Use the index's model ({index.name}), or rebuild the index: knowledge_index.py --full",
+            f"The index was built with another model ({index.name}) than the one at hand "
+            f"({loaded.name}). They differ in {', '.join(differing)}.",
+            "Use the index's own model, or rebuild the index: knowledge_index.py --full",
         )
-
-
-def _has_weights(folder: Path) -> bool:
-    names = ("*.safetensors", "pytorch_model*.bin")
-    return any(next(folder.glob(name), None) is not None for name in names)
-
-
-def _has_graph(folder: Path) -> bool:
-    return graph_of(folder) is not None

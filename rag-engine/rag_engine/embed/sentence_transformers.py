@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import threading
@@ -44,7 +45,11 @@ class SentenceTransformersEmbedder:
 
     def __init__(self, name: str, folder: Path, weights: str) -> None:
         self._model = _load(folder)
-        self.max_tokens = min(window_of(folder), self._model.max_seq_length or window_of(folder))
+        self.max_tokens = window_of(folder)
+        if self._model.max_seq_length is not None:
+            # Its window must not be the narrower one: it would cut without a word.
+            self.max_tokens = min(self.max_tokens, int(self._model.max_seq_length))
+            self._model.max_seq_length = self.max_tokens
         dimension = self._model.get_embedding_dimension()
         self.identity = ModelIdentity(name, weights, int(dimension), TEXT_PREPARATION)
         self._lock = threading.Lock()
@@ -106,7 +111,7 @@ class SentenceTransformersEmbedder:
         return normalize(np.asarray(vectors, dtype=np.float32))
 
 
-def _load(folder: Path) -> Any:  # noqa: ANN401 - the package is loaded here only
+def _load(folder: Path) -> Any:
     # Else the tokenizer warns on stderr after every fork.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
@@ -117,7 +122,8 @@ def _load(folder: Path) -> Any:  # noqa: ANN401 - the package is loaded here onl
             "The Python package sentence-transformers is not installed.",
             "Install it: pip install torch==2.13.0 'sentence-transformers>=6.2,<7'",
         ) from error
-    # transformers reports the pooler as missing, on stderr; it is not used.
+    # transformers shows a bar for the weights, and reports the unused pooler as missing.
+    importlib.import_module("transformers.utils.logging").disable_progress_bar()
     for logger in ("transformers", "sentence_transformers"):
         logging.getLogger(logger).setLevel(logging.ERROR)
     try:

@@ -55,10 +55,12 @@ def plan_roots(request: IndexRequest, published: Manifest | None) -> list[RootTa
     for directory in map(_resolve, request.directories):
         known = next((root for root in roots if root.path == str(directory)), None)
         outer = _innermost_root(roots, directory)
-        if known is None and outer is not None and not request.full:
+        if known is None and outer is not None:
+            # either this is all that is asked for, or the outer root hands these files over
             relative = directory.relative_to(outer.path)
             within.setdefault(outer.label, []).append(str(PurePosixPath(relative)))
-            continue
+            if not request.full:
+                continue
         if known is None:
             known = Root(path=str(directory), label=_unique_label(directory, roots))
             roots.append(known)

@@ -72,7 +72,7 @@ def search(plan: SearchPlan, folder: Path, context: SearchContext) -> Answer:
             return _search(plan, snapshot, context, started)
         except IndexDamagedError:
             # a generation that was replaced while we read it: its files may be gone by now
-            if context.open_index(folder).manifest.generation == snapshot.manifest.generation:
+            if not _is_replaced(snapshot, context):
                 raise
 
 
@@ -123,7 +123,8 @@ def _retrieve(
     except ModelMismatchError:
         raise
     except (ModelUnavailableError, DependencyMissingError, IndexDamagedError) as error:
-        if plan.mode_is_explicit:
+        lost = isinstance(error, IndexDamagedError) and _is_replaced(snapshot, context)
+        if plan.mode_is_explicit or lost:
             raise
         warnings.append(f"Vector search could not run, so full text alone answered: {error}")
         return "fts", retrieve_text(plan, filters, snapshot, warnings)
@@ -133,6 +134,12 @@ def _retrieve(
     return "hybrid", retrieve_hybrid(
         plan, filters, snapshot, vectors, query, context.fusion, warnings
     )
+
+
+def _is_replaced(snapshot: Snapshot, context: SearchContext) -> bool:
+    """Tell whether another generation has been published since the snapshot was opened."""
+    current = context.open_index(snapshot.folder).manifest
+    return current.generation != snapshot.manifest.generation
 
 
 def _result(hit: Hit, snapshot: Snapshot) -> Result:

@@ -79,7 +79,7 @@ def fuse(lists: Mapping[str, Sequence[Ranked]], settings: FusionSettings) -> lis
             term = _term(name, rank, n, settings)
             sums[hit.chunk_id] = sums.get(hit.chunk_id, 0.0) + term
             ranks.setdefault(hit.chunk_id, {})[name] = rank
-    greatest = sum(_term(name, 1, 1.0, settings) for name in lists)
+    greatest = sum(_term(name, 1, 1.0, settings) for name in lists) or 1.0
     fused = [
         Fused(chunk_id, min(1.0, total / greatest), ranks[chunk_id])
         for chunk_id, total in sums.items()

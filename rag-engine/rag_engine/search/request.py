@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, cast, get_args
@@ -97,6 +98,7 @@ def plan_search(
         UsageError: The request is wrong; the message says how.
     """
     _check_query(request.query)
+    _check_filters(request)
     if request.preset is None or request.preset == DEFAULT_PRESET:
         name = DEFAULT_PRESET
         preset = Preset(_mode(default_mode or DEFAULT_MODE), default_top or DEFAULT_TOP, None)
@@ -130,16 +132,31 @@ def split_tags(text: str) -> tuple[str, ...]:
 
 
 def _check_query(query: str) -> None:
-    try:
-        size = len(query.encode())
-    except UnicodeEncodeError as error:
-        raise UsageError("The query is not valid UTF-8.", "Send it as UTF-8 text.") from error
+    size = _size("query", query)
     if size > MAX_QUERY_BYTES:
         raise UsageError(
             f"The query has {size:,} bytes.", f"It may have {MAX_QUERY_BYTES:,}; shorten it."
         )
     if not query.strip():
         raise UsageError("The query is empty.", 'Say what you look for: "how do we deploy?"')
+
+
+def _check_filters(request: SearchRequest) -> None:
+    for what, values in (
+        ("scope", (request.scope,)),
+        ("author", (request.author,)),
+        ("tag", request.tags),
+    ):
+        for value in values:
+            _size(what, value or "")
+
+
+def _size(what: str, text: str) -> int:
+    """Return the number of bytes; half characters, of which UTF-8 has none, are refused."""
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        raise UsageError(f"The {what} is not valid UTF-8.", "Send it as UTF-8 text.") from error
 
 
 def _mode(name: str) -> Mode:
@@ -150,7 +167,8 @@ def _mode(name: str) -> Mode:
 
 def _day(text: str) -> date:
     try:
-        if len(text) == len("YYYY-MM-DD"):
+        # the library alone would take 2024-W01-1 as well
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
             return date.fromisoformat(text)
     except ValueError:
         pass

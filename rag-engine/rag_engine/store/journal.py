@@ -34,7 +34,7 @@ class EmbeddingJournal:
         self._record_bytes = HASH_BYTES + 4 * dimension + _CHECKSUM_BYTES
 
     def read(self) -> dict[str, Vectors]:
-        """Return the vectors by embedding hash; a torn or damaged rest is passed over."""
+        """Return the vectors by embedding hash; records that are not whole are passed over."""
         import numpy as np
 
         try:
@@ -46,7 +46,7 @@ class EmbeddingJournal:
             body = data[start : start + self._record_bytes - _CHECKSUM_BYTES]
             checksum = data[start + len(body) : start + self._record_bytes]
             if zlib.crc32(body).to_bytes(_CHECKSUM_BYTES, "little") != checksum:
-                break
+                continue
             found[body[:HASH_BYTES].hex()] = np.frombuffer(body, "<f4", offset=HASH_BYTES)
         return found
 

@@ -28,21 +28,39 @@ def writer_lock(folder: Path) -> Iterator[None]:
         IndexLockedError: Another process holds it; the message says which.
         IndexNotWritableError: The folder cannot be made or written.
     """
-    descriptor = _open(folder)
+    descriptor = _acquire(folder)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-                raise
-            raise IndexLockedError(
-                f"The index {folder} is being written by {_holder(descriptor)}.",
-                "Wait until it has finished, then run the command again.",
-            ) from None
         _sign(descriptor)
         yield
     finally:
         os.close(descriptor)
+
+
+def _acquire(folder: Path) -> int:
+    while True:
+        descriptor = _open(folder)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = _holder(descriptor)
+            os.close(descriptor)
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise
+            raise IndexLockedError(
+                f"The index {folder} is being written by {holder}.",
+                "Wait until it has finished, then run the command again.",
+            ) from None
+        if _is_current(descriptor, folder / FILE_NAME):
+            return descriptor
+        # the index was removed between opening and locking: others will lock another file
+        os.close(descriptor)
+
+
+def _is_current(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _open(folder: Path) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,23 @@ def _from_dict(data: Any) -> Manifest:
         relative = Path(getattr(manifest, name))
         if relative.is_absolute() or ".." in relative.parts:
             raise ValueError(f"{name} leads out of the index folder")
-    counts = (manifest.generation, manifest.table_version, manifest.chunks, manifest.documents)
-    if not all(isinstance(count, int) for count in counts):
-        raise TypeError("a count is not a number")
+    for root in manifest.roots:
+        _require(root, str, "path", "label", "scope")
+        _require(root, int, "device", "inode")
+    _require(manifest.model, str, "name", "weights")
+    _require(manifest.model, int, "dimension", "text_preparation")
+    _require(manifest, str, "name", "engine")
+    _require(manifest, int, "generation", "table_version", "analysis", "chunking", "format")
+    _require(manifest, int, "documents", "chunks")
+    _require(manifest, dict, "scopes")
+    if min(manifest.generation, manifest.table_version, manifest.documents, manifest.chunks) < 0:
+        raise ValueError("a count is below 0")
+    if datetime.fromisoformat(manifest.created).tzinfo is None:
+        raise ValueError("created names no time zone")
     return manifest
+
+
+def _require(value: Any, kind: type, *names: str) -> None:
+    for name in names:
+        if type(getattr(value, name)) is not kind:
+            raise TypeError(f"{name} is not of type {kind.__name__}")

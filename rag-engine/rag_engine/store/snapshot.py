@@ -59,7 +59,7 @@ def open_snapshot(folder: Path) -> Snapshot:
         except IndexDamagedError:
             # the files of a generation go a while after the next one is published
             newer = read_manifest(folder)
-            if newer is None or newer.generation == manifest.generation:
+            if newer is not None and newer.generation == manifest.generation:
                 raise
             manifest = newer
     raise NoIndexError(

@@ -16,12 +16,11 @@
 # See knowledge-search.sh: functions and aliases of the caller must not stand in for commands.
 POSIXLY_CORRECT=${POSIXLY_CORRECT-off}
 \unset -f break cd chmod continue cp exit ln local mkdir mv printf read readlink readonly return rm \
-    rmdir set shift shopt true umask unalias unset
+    rmdir set shift true umask unalias unset
 \unalias -a
 if [[ $POSIXLY_CORRECT == off ]]; then unset POSIXLY_CORRECT; fi
 
 set -euo pipefail +akfC
-shopt -u failglob nocasematch
 IFS=$' \t\n'
 
 readonly NAME=knowledge-search

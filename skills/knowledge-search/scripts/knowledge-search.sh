@@ -21,7 +21,6 @@ if [[ $POSIXLY_CORRECT == off ]]; then unset POSIXLY_CORRECT; fi
 set -euo pipefail +ak
 shopt -u nocasematch
 shopt -s execfail
-IFS=$' \t\n'
 
 readonly QUERY_LIMIT=32768 # bytes
 readonly ENGINE_FILE=knowledge_search.py

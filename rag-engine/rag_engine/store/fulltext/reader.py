@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag_engine.errors import IndexDamagedError
 from rag_engine.store.analysis import Terms, exact_term
 from rag_engine.store.filters import Filters
 from rag_engine.store.fulltext.schema import (
@@ -21,6 +20,7 @@ from rag_engine.store.fulltext.schema import (
     GRAMS,
     LOCK_FILES,
     WORDS,
+    damage_named,
     field_name,
     open_index,
     stemmer,
@@ -58,7 +58,8 @@ class FullTextReader:
     """Searches one folder as it was when it was opened; safe to share between threads."""
 
     def __init__(self, folder: Path) -> None:
-        with _readable(folder) as readable:
+        self._folder = folder
+        with _readable(folder) as readable, damage_named(folder):
             index = open_index(readable)
             self._documents = _documents(readable / "meta.json")
             self._schema = index.schema
@@ -81,31 +82,35 @@ class FullTextReader:
             limit: Greatest number of hits, at least 1.
             filters: Applied before ranking.
         """
-        terms = list(self._weighted_terms(query, kinds))
-        if not terms:
-            return []
-        greatest = sum(term.greatest for term in terms)
-        hits = [
-            TextHit(self._record(address), min(1.0, score / greatest))
-            for score, address in self._top(self._query(terms, filters), limit)
-        ]
+        with damage_named(self._folder):
+            terms = list(self._weighted_terms(query, kinds))
+            if not terms:
+                return []
+            greatest = sum(term.greatest for term in terms)
+            hits = [
+                TextHit(self._record(address), min(1.0, score / greatest))
+                for score, address in self._top(self._query(terms, filters), limit)
+            ]
         hits.sort(key=lambda hit: (-hit.score, hit.record.chunk_id))
         return hits[:limit]
 
     def get(self, chunk_ids: Iterable[str]) -> dict[str, ChunkRecord]:
         """Return the records of those ids that exist."""
         found = {}
-        for chunk_id in chunk_ids:
-            query = tantivy_module().Query.term_query(self._schema, "chunk_id", chunk_id, "basic")
-            for _, address in self._searcher.search(query, 1).hits:
-                found[chunk_id] = self._record(address)
+        query = tantivy_module().Query
+        with damage_named(self._folder):
+            for chunk_id in chunk_ids:
+                term = query.term_query(self._schema, "chunk_id", chunk_id, "basic")
+                for _, address in self._searcher.search(term, 1).hits:
+                    found[chunk_id] = self._record(address)
         return found
 
     def chunk_ids(self) -> list[str]:
         """Return the ids of all chunks, sorted."""
         everything = tantivy_module().Query.all_query()
-        hits = self._searcher.search(everything, max(1, self.chunks)).hits
-        return sorted(self._record(address).chunk_id for _, address in hits)
+        with damage_named(self._folder):
+            hits = self._searcher.search(everything, max(1, self.chunks)).hits
+            return sorted(self._record(address).chunk_id for _, address in hits)
 
     def _weighted_terms(self, query: Terms, kinds: Sequence[str]) -> Iterator[_WeightedTerm]:
         """Yield each (field, term) that counts, and the most that it can add to a score.
@@ -123,7 +128,7 @@ class FullTextReader:
                 yield from known or [
                     _WeightedTerm(field_name("body", kind), term, 1.0, self._greatest(0))
                 ]
-        for char in dict.fromkeys(query.lone_chars):
+        for char in list(dict.fromkeys(query.lone_chars))[:MAX_QUERY_TERMS]:
             yield self._weigh(CHARS, char, 1.0) or _WeightedTerm(
                 CHARS, char, 1.0, self._greatest(0)
             )
@@ -206,16 +211,13 @@ def _readable(folder: Path) -> Iterator[Path]:
         if folder.is_dir():
             for file in folder.iterdir():
                 if file.name not in LOCK_FILES:
-                    (links / file.name).symlink_to(file)
+                    (links / file.name).symlink_to(file.absolute())
         yield links
 
 
 def _documents(meta: Path) -> int:
     """Return the N of Tantivy's BM25: all documents of all segments, deleted ones too."""
-    try:
-        return sum(segment["max_doc"] for segment in read_segments(meta))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise IndexDamagedError(f"{meta} cannot be read ({error}).") from error
+    return sum(segment["max_doc"] for segment in read_segments(meta))
 
 
 def read_segments(meta: Path) -> list[dict[str, Any]]:

@@ -7,6 +7,8 @@ fts can search them together and mode hybrid can fuse them as two lists. Words a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     import tantivy
 
 WORDS, GRAMS, CHARS = "words", "grams", "chars"
-BOOSTS = {"title": 2.0, "headings": 2.0, "path": 0.5, "body": 1.0}
+BOOSTS = {"title": 0.4, "headings": 0.6, "path": 0.2, "body": 1.0}
 LOCK_FILES = (".tantivy-meta.lock", ".tantivy-writer.lock")
 
 _STEMMED, _PLAIN = "spaces_stemmed", "spaces"
@@ -61,14 +63,25 @@ def open_index(folder: Path) -> tantivy.Index:
     Raises:
         IndexDamagedError: Tantivy cannot read it.
     """
-    try:
+    with damage_named(folder):
         index = tantivy_module().Index.open(str(folder))
-    except (ValueError, OSError) as error:
-        raise IndexDamagedError(
-            f"The full-text index {folder} cannot be opened ({error}).", REBUILD_HINT
-        ) from error
     _register_analyzers(index)
     return index
+
+
+@contextmanager
+def damage_named(folder: Path) -> Iterator[None]:
+    """Raise what Tantivy raises inside as the error that says the folder cannot be read."""
+    try:
+        yield
+    except BaseException as error:
+        # Tantivy panics over some damage; that class is no Exception and cannot be imported
+        panicked = type(error).__name__ == "PanicException"
+        if not panicked and not isinstance(error, ValueError | KeyError | OSError):
+            raise
+        raise IndexDamagedError(
+            f"The full-text index {folder} cannot be read ({error}).", REBUILD_HINT
+        ) from error
 
 
 def stemmer() -> tantivy.TextAnalyzer:

@@ -76,4 +76,12 @@ def _link_files(source: Path, target: Path) -> None:
         if file.name in _CHANGED_IN_PLACE:
             shutil.copyfile(file, target / file.name)
         else:
-            os.link(file, target / file.name)
+            _link(file, target / file.name)
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        # a file system without hard links, as on many USB sticks and network drives
+        shutil.copyfile(source, target)

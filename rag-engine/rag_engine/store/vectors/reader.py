@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rag_engine.store.filters import Filters
 from rag_engine.store.records import ChunkRecord
 from rag_engine.store.vectors.table import (
-    LANCE_ERRORS,
-    damaged,
+    damage_named,
     matrix_of,
     open_table,
     quote,
@@ -36,10 +35,8 @@ class VectorReader:
 
     def __init__(self, folder: Path, version: int) -> None:
         self._table = open_table(folder)
-        try:
+        with damage_named(folder):
             self._table.checkout(version)
-        except LANCE_ERRORS as error:
-            raise damaged(folder, error) from error
         self._folder = folder
 
     def search(self, vector: Vectors, limit: int, filters: Filters) -> list[tuple[str, float]]:
@@ -50,29 +47,29 @@ class VectorReader:
             limit: Greatest number of hits.
             filters: Applied before ranking.
         """
-        # a few more than wanted, so that ties at the end are broken by id and not by position
         nearest: Any = self._table.search(vector, query_type="vector")
-        query = (
-            nearest.distance_type("cosine")
-            .select(["chunk_id", "_distance"])
-            .limit(limit + 32)
-        )
+        query = nearest.distance_type("cosine").select(["chunk_id", "_distance"])
         if condition := where(filters):
             query = query.where(condition, prefilter=True)
-        try:
-            found = query.to_arrow()
-        except LANCE_ERRORS as error:
-            raise damaged(self._folder, error) from error
+        wanted = limit + 32
+        while True:
+            with damage_named(self._folder):
+                found = query.limit(wanted).to_arrow()
+            distances = found["_distance"].to_pylist()
+            # all that tie with the last wanted one, so that ids break the tie and not positions
+            if len(distances) < wanted or distances[-1] > distances[limit - 1]:
+                break
+            wanted *= 2
         pairs = zip(
-            found["chunk_id"].to_pylist(),
-            (1.0 - distance for distance in found["_distance"].to_pylist()),
-            strict=True,
+            found["chunk_id"].to_pylist(), (1.0 - distance for distance in distances), strict=True
         )
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def chunk_ids(self) -> list[str]:
         """Return the ids of all rows, sorted."""
-        return sorted(self._table.search().select(["chunk_id"]).to_arrow()["chunk_id"].to_pylist())
+        with damage_named(self._folder):
+            rows = self._table.search().select(["chunk_id"]).to_arrow()
+        return sorted(rows["chunk_id"].to_pylist())
 
     def vectors_by_hash(self, hashes: Iterable[str]) -> dict[str, Vectors]:
         """Return the vectors of those embedding hashes that the table holds."""
@@ -81,12 +78,9 @@ class VectorReader:
         for start in range(0, len(wanted), _HASHES_PER_LOOKUP):
             block = wanted[start : start + _HASHES_PER_LOOKUP]
             condition = f"embedding_hash IN ({', '.join(map(quote, block))})"
-            rows = (
-                self._table.search()
-                .where(condition)
-                .select(["embedding_hash", "vector"])
-                .to_arrow()
-            )
+            query = self._table.search().where(condition).select(["embedding_hash", "vector"])
+            with damage_named(self._folder):
+                rows = query.to_arrow()
             matrix = matrix_of(rows["vector"])
             found.update(zip(rows["embedding_hash"].to_pylist(), matrix, strict=True))
         return found
@@ -94,7 +88,9 @@ class VectorReader:
     def records(self) -> list[ChunkRecord]:
         """Return all rows without their vectors."""
         columns = [name for name in self._table.schema.names if name != "vector"]
-        return records_of(self._table.search().select(columns).to_arrow())
+        with damage_named(self._folder):
+            rows = self._table.search().select(columns).to_arrow()
+        return records_of(rows)
 
 
 def where(filters: Filters) -> str:

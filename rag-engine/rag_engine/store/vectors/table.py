@@ -6,7 +6,8 @@ Importing lancedb takes 1 to 2 s when cold, so it happens only where vectors are
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ def connect(folder: Path) -> lancedb.DBConnection:
         DependencyMissingError: lancedb is not installed.
     """
     # lance's logger would warn on stderr that a table which is about to be made does not exist
-    os.environ.setdefault("LANCE_LOG", "error")
+    os.environ.setdefault("LANCEDB_LOG", "error")
     try:
         import lancedb
     except ImportError as error:
@@ -52,17 +53,19 @@ def open_table(folder: Path) -> lancedb.table.Table:
         IndexDamagedError: It is not there or cannot be read.
     """
     database = connect(folder)
-    try:
+    with damage_named(folder):
         return database.open_table(TABLE)
+
+
+@contextmanager
+def damage_named(folder: Path) -> Iterator[None]:
+    """Raise what lancedb raises inside as the error that says the vectors cannot be read."""
+    try:
+        yield
     except LANCE_ERRORS as error:
-        raise damaged(folder, error) from error
-
-
-def damaged(folder: Path, error: Exception) -> IndexDamagedError:
-    """Return the error that says the vectors cannot be read."""
-    return IndexDamagedError(
-        f"The vectors in {folder / TABLE}.lance cannot be read ({error}).", REBUILD_HINT
-    )
+        raise IndexDamagedError(
+            f"The vectors in {folder / TABLE}.lance cannot be read ({error}).", REBUILD_HINT
+        ) from error
 
 
 def other_tables(folder: Path) -> list[str]:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from rag_engine.store.files import sync_files
 from rag_engine.store.records import ChunkRecord
 from rag_engine.store.vectors.table import (
-    LANCE_ERRORS,
     TABLE,
     arrow_table,
     connect,
-    damaged,
+    damage_named,
     open_table,
     quote,
     records_of,
@@ -46,12 +45,10 @@ class VectorWriter:
             self._table = database.create_table(TABLE, schema=self._schema, mode="overwrite")
         else:
             self._table = open_table(folder)
-            try:
+            with damage_named(folder):
                 self._table.checkout(published)
                 # what a killed run left behind the published version goes
                 self._table.restore()
-            except LANCE_ERRORS as error:
-                raise damaged(folder, error) from error
 
     def delete_files(self, files: Iterable[tuple[str, str]]) -> None:
         """Delete all rows of the given (root label, path)."""
@@ -65,7 +62,8 @@ class VectorWriter:
                 f"(root = {quote(root)} AND path IN ({', '.join(paths)}))"
                 for root, paths in by_root.items()
             ]
-            self._table.delete(" OR ".join(conditions))
+            with damage_named(self._folder):
+                self._table.delete(" OR ".join(conditions))
 
     def add(self, records: Sequence[ChunkRecord], vectors: Vectors) -> None:
         """Add rows; vectors has the shape (len(records), dimension)."""
@@ -74,7 +72,8 @@ class VectorWriter:
 
     def column(self, name: str) -> list[str]:
         """Return one text column of all rows as they are now."""
-        values: list[str] = self._table.search().select([name]).to_arrow()[name].to_pylist()
+        with damage_named(self._folder):
+            values: list[str] = self._table.search().select([name]).to_arrow()[name].to_pylist()
         return values
 
     def finish(self) -> int:
@@ -90,7 +89,9 @@ class VectorWriter:
     def records(self) -> list[ChunkRecord]:
         """Return all rows as they will be published, without their vectors."""
         columns = [name for name in self._schema.names if name != "vector"]
-        return records_of(self._table.search().select(columns).to_arrow())
+        with damage_named(self._folder):
+            rows = self._table.search().select(columns).to_arrow()
+        return records_of(rows)
 
 
 def _files(folder: Path) -> set[Path]:
