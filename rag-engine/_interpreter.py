@@ -10,7 +10,7 @@ import os
 import sys
 
 MINIMUM = (3, 11)
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 OWN_ENVIRONMENT = os.path.join(REPOSITORY, ".venv")
 
 

@@ -23,7 +23,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print."""
-        raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See {self.prog} --help.")
+        hint = f"See {self.prog} --help; what begins with a dash and is no option stands after --."
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
 
 
 def decoded_arguments(arguments: Sequence[str] | None = None) -> list[str]:

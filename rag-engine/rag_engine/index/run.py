@@ -26,6 +26,7 @@ from rag_engine.store.manifest import FILE_NAME, Manifest, read_manifest
 from rag_engine.store.publication import (
     GenerationWriter,
     next_generation,
+    not_writable,
     private_files,
     publish,
     remove_index,
@@ -115,7 +116,11 @@ def _locked(folder: Path, *, create: bool) -> Iterator[None]:
             "Build one: knowledge_index.py --full DIR, where DIR is your folder of notes.",
         )
     with private_files(), writer_lock(folder):
-        yield
+        try:
+            yield
+        except OSError as error:
+            # files of the notes have errors of their own: this is one of the index's files
+            raise not_writable(folder, error) from error
 
 
 def _published(request: IndexRequest) -> Manifest | None:

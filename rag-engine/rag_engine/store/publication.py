@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_engine.errors import IndexNotWritableError
 from rag_engine.store.analysis import ANALYSIS_VERSION
 from rag_engine.store.file_states import FileState, write_states
 from rag_engine.store.fulltext import FullTextWriter
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 GRACE = timedelta(minutes=10)
 """How long files of an old generation stay for searches that have just opened it."""
+
+# lancedb and tantivy have no error class of their own for a failed write
+_WRITE_ERRORS = (OSError, RuntimeError, ValueError)
 
 FULLTEXT_FOLDER = "fulltext"
 FILES_FOLDER = "files"
@@ -61,14 +65,16 @@ class GenerationWriter:
     def delete_files(self, files: Iterable[tuple[str, str]]) -> None:
         """Delete all chunks of the given files (root label, path); to be called before `add`."""
         wanted = list(files)
-        self._vectors.delete_files(wanted)
-        for root, path in wanted:
-            self._fulltext.delete_file(root, path)
+        with _writing(self._folder):
+            self._vectors.delete_files(wanted)
+            for root, path in wanted:
+                self._fulltext.delete_file(root, path)
 
     def add(self, records: Sequence[ChunkRecord], vectors: Vectors) -> None:
         """Add chunks; vectors has the shape (len(records), dimension)."""
-        self._vectors.add(records, vectors)
-        self._fulltext.add(records)
+        with _writing(self._folder):
+            self._vectors.add(records, vectors)
+            self._fulltext.add(records)
 
     def chunk_ids(self) -> list[str]:
         """Return the ids of all chunks written or kept so far."""
@@ -80,6 +86,10 @@ class GenerationWriter:
 
     def finish(self) -> tuple[int, str]:
         """Complete both stores; returns the table version and the full-text folder to publish."""
+        with _writing(self._folder):
+            return self._finish()
+
+    def _finish(self) -> tuple[int, str]:
         version = self._vectors.finish()
         self._fulltext.commit()
         if self._rebuild_fulltext or self._fulltext.worn():
@@ -139,6 +149,24 @@ def remove_index(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Tell a full disk, a read-only folder and the like as what they are."""
+    try:
+        yield
+    except _WRITE_ERRORS as error:
+        raise not_writable(folder, error) from error
+
+
+def not_writable(folder: Path, error: Exception) -> IndexNotWritableError:
+    """Return the error that says an index cannot be written."""
+    reason = str(error).strip().split("\n")[0]
+    return IndexNotWritableError(
+        f"The index {folder} cannot be written ({reason}).",
+        "Check free space, owner and mode of the folder; what was published is untouched.",
+    )
 
 
 @contextmanager
