@@ -81,7 +81,9 @@ def test_a_better_score_in_a_list_never_scores_lower(
     chunk_id = data.draw(st.sampled_from("abcdefgh"))
     raised = data.draw(st.floats(before.get(chunk_id, -1), 1))
     better = {**lists, name: ranked(**{**before, chunk_id: raised})}
-    assert score_of(fuse(better, chosen), chunk_id) >= score_of(fuse(lists, chosen), chunk_id) - 1e-9
+    assert (
+        score_of(fuse(better, chosen), chunk_id) >= score_of(fuse(lists, chosen), chunk_id) - 1e-9
+    )
 
 
 @given(all_lists, st.sampled_from([SCALED, PLAIN]))

@@ -177,7 +177,7 @@ def test_an_unknown_configured_mode_is_an_error_too() -> None:
         ("", ()),
         (" , ,", ()),
         ("a", ("a",)),
-        ("O'Neil,\"x\"", ("O'Neil", '"x"')),
+        ('O\'Neil,"x"', ("O'Neil", '"x"')),
     ],
 )
 def test_tags_are_split_at_commas(text: str, tags: tuple[str, ...]) -> None:

@@ -107,7 +107,15 @@ def test_a_value_is_compared_exactly(nasty: Both, number: int) -> None:
 
 def test_several_tags_all_have_to_be_there(folder: Path) -> None:
     """--tags A,B narrows; tags match whole, not by a part of them."""
-    tags: list[tuple[str, ...]] = [("a", "b"), ("a",), ("b",), ("ab",), ("a,b",), (), ("c", "b", "a")]
+    tags: list[tuple[str, ...]] = [
+        ("a", "b"),
+        ("a",),
+        ("b",),
+        ("ab",),
+        ("a,b",),
+        (),
+        ("c", "b", "a"),
+    ]
     both = Both(folder, [record(n, "gamma", tags=given) for n, given in enumerate(tags)])
     assert both.passing(Filters(tags=("a", "b"))) == [0, 6]
     assert both.passing(Filters(tags=("a",))) == [0, 1, 6]
@@ -117,7 +125,7 @@ def test_several_tags_all_have_to_be_there(folder: Path) -> None:
 
 
 def test_after_takes_the_day_itself_and_no_undated_document(folder: Path) -> None:
-    """"that day or later"; a note without a date could be of any."""
+    """On that day or later; a note without a date could be of any."""
     dates = ["2024-05-01", "2024-04-30", "", "2030-01-01"]
     both = Both(folder, [record(n, "gamma", date=day) for n, day in enumerate(dates)])
     assert both.passing(Filters(after=date(2024, 5, 1))) == [0, 3]

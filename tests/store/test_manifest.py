@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 from rag_engine.embed.embedder import ModelIdentity
 from rag_engine.errors import IndexDamagedError, IndexFormatError
-from rag_engine.store.manifest import FILE_NAME, FORMAT, Manifest, Root, read_manifest, write_manifest
+from rag_engine.store.manifest import (
+    FILE_NAME,
+    FORMAT,
+    Manifest,
+    Root,
+    read_manifest,
+    write_manifest,
+)
 
 MANIFEST = Manifest(
     name="knowledge",
@@ -76,7 +83,9 @@ def test_a_newer_format_is_refused_and_not_called_damaged(folder: Path) -> None:
         read_manifest(folder)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"5", b"null", b'"x"', b"\xff\xfe\x00", b"{}"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"5", b"null", b'"x"', b"\xff\xfe\x00", b"{}"]
+)
 def test_a_truncated_or_foreign_file_is_damage(folder: Path, content: bytes) -> None:
     """The message names the file; the hint says how to go on."""
     (folder / FILE_NAME).write_bytes(content)
@@ -98,7 +107,10 @@ def test_any_cut_of_a_manifest_is_damage(folder: Path) -> None:
     "changes",
     [{name: ...} for name in ("generation", "model", "fulltext", "roots")]
     + [{name: "x"} for name in ("generation", "table_version", "chunks", "documents", "analysis")]
-    + [{name: None} for name in ("roots", "model", "fulltext", "files", "scopes", "created", "name")]
+    + [
+        {name: None}
+        for name in ("roots", "model", "fulltext", "files", "scopes", "created", "name")
+    ]
     + [
         {"generation": 1.5},
         {"generation": True},

@@ -46,9 +46,7 @@ def test_what_is_published_is_seen_by_both_stores(folder: Path) -> None:
     assert read_manifest(folder) == first
     assert (first.generation, first.chunks, first.scopes) == (1, 2, {"dev": 1, "": 1})
     assert seen(folder) == [1, 2]
-    second = publish_records(
-        folder, [record(3)], published=first, delete=[("notes", "note001.md")]
-    )
+    second = publish_records(folder, [record(3)], published=first, delete=[("notes", "note001.md")])
     assert second.generation > first.generation
     assert second.created >= first.created
     assert seen(folder) == [2, 3]
@@ -123,9 +121,7 @@ def test_full_text_of_another_analysis_is_made_new(folder: Path) -> None:
     first = publish_records(folder, [record(1, "fish"), record(2, "fish")])
     old = replace(first, analysis=first.analysis - 1)
     (folder / first.fulltext / "meta.json").write_bytes(b"of a format long gone")
-    publish_records(
-        folder, [record(3, "fish")], published=old, delete=[("notes", "note001.md")]
-    )
+    publish_records(folder, [record(3, "fish")], published=old, delete=[("notes", "note001.md")])
     assert find(open_snapshot(folder).fulltext, "fish") == [2, 3]
 
 
@@ -208,7 +204,11 @@ def test_tables_of_other_programs_survive_the_removal(folder: Path) -> None:
     other.mkdir(parents=True)
     (other / "x.lance").write_bytes(b"x")
     remove_index(folder)
-    assert sorted(path.name for path in folder.rglob("*")) == ["data", "old_knowledge.lance", "x.lance"]
+    assert sorted(path.name for path in folder.rglob("*")) == [
+        "data",
+        "old_knowledge.lance",
+        "x.lance",
+    ]
 
 
 def test_the_manifest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,9 +68,7 @@ def test_missing_vectors_do_not_hinder_the_full_text(folder: Path) -> None:
         _ = opened.vectors
 
 
-def _stale_reads(
-    monkeypatch: pytest.MonkeyPatch, first: list[Manifest | None]
-) -> None:
+def _stale_reads(monkeypatch: pytest.MonkeyPatch, first: list[Manifest | None]) -> None:
     """Let the first reads of the manifest give these, as if publications came in between."""
 
     def read(folder: Path) -> Manifest | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 
 from rag_engine.corpus import breaks
 from rag_engine.corpus.documents import TokenCounter
@@ -14,6 +15,9 @@ MAX_CHARACTERS = 4096
 """Of a chunk's text: to many models a word of any length is one unknown token."""
 
 OVERLAP_TOKENS = 64
+_FILL = 0.9
+"""Share of a chunk's room that is planned with; blocks do not end where shares do."""
+
 _OVERLAP_CHARACTERS = 512
 _MAX_REPEATED = 1000
 _WHOLE = frozenset(("fence", "table"))
@@ -86,6 +90,8 @@ class Packer:
     _spans: list[Span] = field(default_factory=list)
     _open: _Open | None = None
     _limit: int = 0
+    _left: int = 0
+    _share: int = 0
 
     def pack(
         self, blocks: Sequence[Block], start: int, end: int, first_limit: int, limit: int
@@ -100,6 +106,8 @@ class Packer:
             limit: Tokens that every later one may have.
         """
         self._spans, self._open, self._limit = [], None, first_limit
+        self._left = self._tokens(start, end)
+        self._plan(limit)
         pending = [*reversed(list(self._pieces(blocks, start, end, _Piece(0, 0, 0))))]
         while pending:
             piece = pending.pop()
@@ -115,11 +123,22 @@ class Packer:
         self._flush()
         return self._spans
 
+    def _plan(self, limit: int) -> None:
+        """Share what is left evenly among the chunks that it needs.
+
+        With chunks filled to the brim the last one would often be a scrap of a few words, which
+        ranks by chance.
+        """
+        chunks = ceil(self._left / (limit * _FILL))
+        self._share = ceil(self._left / chunks) if chunks > 1 else limit
+
     def _fits(self, piece: _Piece) -> bool:
         if self._open is None:
             return self._fits_alone(piece, self._limit)
+        tokens = self._open.tokens + piece.tokens
         return (
-            self._open.tokens + piece.tokens <= self._open.limit
+            tokens <= self._open.limit
+            and (not self._open.body or tokens - piece.tokens // 2 <= self._share)
             and piece.end - self._open.start <= MAX_CHARACTERS
         )
 
@@ -139,6 +158,7 @@ class Packer:
         return self._open is not None and self._open.tokens * 2 < self._open.limit
 
     def _add(self, piece: _Piece) -> None:
+        self._left -= piece.tokens
         if self._open is None:
             text, tokens = piece.repeat
             self._open = _Open(
@@ -158,6 +178,7 @@ class Packer:
         done = self._open
         self._flush()
         self._limit = limit
+        self._plan(limit)
         if done is None or following.fixed or following.repeat[0]:
             return
         line = self._line_of(following.start)

@@ -55,7 +55,7 @@ class Prefixes:
         title = self.title[:MAX_PART]
         said = {part.casefold() for part in (*labels, *map(label, own))}
         parts = tuple(part for part in labels if part)
-        if title.casefold() not in said:
+        if title and title.casefold() not in said:
             parts = (title, *parts)
         if parts not in self._made:
             self._made[parts] = self._fit(parts, titled=parts[:1] == (title,))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+
 from rag_engine.corpus.chunks import DEFAULT_BUDGET, chunk_sections
 from rag_engine.corpus.decode import decode
 from rag_engine.corpus.documents import Document, TokenCounter
@@ -46,6 +48,9 @@ def read_document(
     if not front.readable:
         # Nothing of it became metadata: as text it can at least be found.
         sections = (Section((), (), 0, front.body_line), *sections)
-    chunks = chunk_sections(sections, decoded.text, metadata.title, count_tokens, budget)
+    # A file's name is no part of what is embedded: most say little, and a renamed file keeps its
+    # vectors.
+    own_title = "" if metadata.title == PurePosixPath(path).stem else metadata.title
+    chunks = chunk_sections(sections, decoded.text, own_title, count_tokens, budget)
     warnings = (decoded.warning, *front.warnings, *oddities, *outline.warnings)
     return Document(metadata, chunks, decoded.encoding, tuple(filter(None, warnings)))

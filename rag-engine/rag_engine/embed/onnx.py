@@ -167,6 +167,8 @@ class OnnxEmbedder:
 
 
 def _open_session(graph: Path) -> Any:
+    # its official packages send usage events to their maker unless this is set before the import
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
         import onnxruntime
     except ImportError as error:

@@ -32,7 +32,8 @@ def load_for_index(model: ModelIdentity) -> Embedder:
     """
     from rag_engine.embed.registry import check_same_model, load_embedder
 
-    embedder = load_embedder(model.name)
+    # a search uses no network: what the indexer fetched must be there
+    embedder = load_embedder(model.name, download=False)
     check_same_model(model, embedder.identity)
     return embedder
 

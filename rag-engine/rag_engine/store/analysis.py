@@ -16,9 +16,10 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import pairwise
 
 ANALYSIS_VERSION = 1
 """Raised with every change that makes the terms of old and new indexes differ."""
@@ -67,15 +68,17 @@ def analyze(text: str) -> Terms:
     grams: list[str] = []
     chars: list[str] = []
     lone: list[str] = []
+    cut = _word_cutter()
     for match in _RUN.finditer(unicodedata.normalize("NFKC", text)):
         run = match["cjk"]
         if run is None:
-            terms = [_bounded(term) for term in _identifier_terms(match)]
+            terms = _identifier_terms(match["lead"] or "", match["latin"] or match["inner"])
             words += terms
             grams += terms
             continue
-        words += map(_bounded, _cjk_words(run))
-        grams += [run[i : i + 2] for i in range(len(run) - 1)]
+        for part in _HAN_OR_OTHER.finditer(run):
+            words += map(_bounded, cut(part["han"]) if part["han"] else (part[0],))
+        grams += map("".join, pairwise(run))
         chars += run
         if len(run) == 1:
             lone.append(run)
@@ -87,29 +90,21 @@ def exact_term(value: str) -> str:
     return _bounded(value)
 
 
-def _cjk_words(run: str) -> Iterator[str]:
-    for match in _HAN_OR_OTHER.finditer(run):
-        if match["han"]:
-            yield from _cut_for_search(match["han"])
-        else:
-            yield match[0]
-
-
-def _cut_for_search(text: str) -> list[str]:
+@cache
+def _word_cutter() -> Callable[[str], list[str]]:
+    """Return jieba's search mode; its dictionary is loaded at the first call, in 0.1 s."""
     import rjieba
 
-    return list(rjieba.cut_for_search(text))
+    cut: Callable[[str], list[str]] = rjieba.cut_for_search
+    return cut
 
 
-def _identifier_terms(match: re.Match[str]) -> Iterator[str]:
-    """Yield an identifier whole, its path segments, their parts and the parts joined."""
-    whole = match["latin"] or match["inner"]
-    lead = match["lead"] or ""
-    seen: set[str] = set()
-    for term in _identifier_forms(lead, whole):
-        if term and term not in seen:
-            seen.add(term)
-            yield term
+@lru_cache(maxsize=65536)
+def _identifier_terms(lead: str, whole: str) -> tuple[str, ...]:
+    """Return an identifier whole, its path segments, their parts and the parts joined."""
+    if not lead and whole.isascii() and whole.isalpha() and whole.islower():
+        return (_bounded(whole),)
+    return tuple(dict.fromkeys(_bounded(term) for term in _identifier_forms(lead, whole) if term))
 
 
 def _identifier_forms(lead: str, whole: str) -> Iterator[str]:
@@ -144,7 +139,6 @@ def _camel_pieces(part: str) -> list[str]:
     return pieces if len(pieces) > 1 and all(len(piece) > 1 for piece in pieces) else []
 
 
-@lru_cache(maxsize=65536)
 def _fold(text: str) -> str:
     """Lower-case, and take the accents off Latin letters: café is found by cafe."""
     lowered = text.lower()
@@ -160,7 +154,7 @@ def _fold(text: str) -> str:
 
 
 def _bounded(term: str) -> str:
-    if len(term) * 4 <= MAX_TERM_BYTES or len(term.encode()) <= MAX_TERM_BYTES:
+    if len(term) <= MAX_TERM_BYTES // 4 or len(term.encode()) <= MAX_TERM_BYTES:
         return term
     digest = hashlib.blake2b(term.encode(), digest_size=16).hexdigest()
     return f"{term[:16]}~{digest}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 
 from rag_engine.corpus.documents import Chunk, Metadata
 
@@ -46,7 +46,8 @@ class ChunkRecord:
 
     def to_json(self) -> bytes:
         """Return the record as the full-text index stores it."""
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode()
+        values = {name: getattr(self, name) for name in _FIELDS}
+        return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
 
     @classmethod
     def from_json(cls, data: bytes) -> ChunkRecord:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from rag_engine.errors import DependencyMissingError, IndexDamagedError
-from rag_engine.store.analysis import analyze, exact_term
+from rag_engine.store.analysis import Terms, analyze, exact_term
 from rag_engine.store.manifest import REBUILD_HINT
 from rag_engine.store.records import ChunkRecord
 
@@ -112,12 +113,18 @@ def build_document(record: ChunkRecord) -> tantivy.Document:
     }
     chars: list[str] = []
     for part, text in parts.items():
-        terms = analyze(text)
+        # title, headings and path are the same in many chunks of a file
+        terms = analyze(text) if part == "body" else _analyze_once(text)
         document.add_text(field_name(part, WORDS), " ".join(terms.words))
         document.add_text(field_name(part, GRAMS), " ".join(terms.grams))
         chars += terms.chars
     document.add_text(CHARS, " ".join(chars))
     return document
+
+
+@lru_cache(maxsize=1024)
+def _analyze_once(text: str) -> Terms:
+    return analyze(text)
 
 
 def file_term(root: str, path: str) -> str:
