@@ -10,4 +10,4 @@ ruff format --check --config "$config" rag-engine tests scripts
 ruff check --config "$config" rag-engine tests scripts
 mypy --config-file "$config"
 shellcheck scripts/*.sh .ci/run skills/knowledge-search/scripts/*.sh
-pytest -c "$config" --rootdir rag-engine -n "${TEST_WORKERS:-2}" "$@" tests
+pytest -c "$config" --rootdir rag-engine --dist loadgroup -n "${TEST_WORKERS:-2}" "$@" tests

@@ -26,6 +26,7 @@ from rag_engine.search.answer import Answer, error_to_dict
 from rag_engine.search.engine import SearchContext, load_for_index, search
 from rag_engine.search.fusion import FusionSettings
 from rag_engine.search.request import SearchRequest, plan_search
+from rag_engine.store.files import remove_folder
 from rag_engine.store.manifest import Root, write_manifest
 from rag_engine.store.snapshot import Snapshot, open_snapshot
 from store.samples import DIMENSION, EMBEDDER, ROOT, publish_records, record
@@ -329,7 +330,7 @@ class TestReplacedWhileSearching:
         """An index built long ago loses its table's version as soon as the next is published."""
         publish_records(folder, [record(1, "fish")])
         old = open_snapshot(folder)
-        shutil.rmtree(folder / "knowledge_chunks.lance")
+        remove_folder(folder / "knowledge_chunks.lance")
         new = publish_records(folder, [record(2, "fish")])
         old.manifest = replace(old.manifest, table_version=99)
         answer = ask(folder, "fish", self.open_old_first(folder, old), **asked)
@@ -343,7 +344,7 @@ class TestReplacedWhileSearching:
     ) -> None:
         """Nothing newer is published: trying again for ever would hang."""
         publish_records(folder, [record(1, "fish")])
-        shutil.rmtree(folder / "knowledge_chunks.lance")
+        remove_folder(folder / "knowledge_chunks.lance")
         with pytest.raises(IndexDamagedError):
             ask(folder, "fish", mode="hybrid")
         answer = ask(folder, "fish")
@@ -354,9 +355,9 @@ class TestReplacedWhileSearching:
         """An answer must not leave out, without a word, what it cannot show."""
         publish_records(folder, [record(1, "fish")])
         manifest = publish_records(folder / "other", [record(2, "fish")])
-        shutil.rmtree(folder / "fulltext")
+        remove_folder(folder / "fulltext")
         shutil.move(folder / "other" / "fulltext", folder / "fulltext")
-        shutil.rmtree(folder / "other")
+        remove_folder(folder / "other")
         published = open_snapshot(folder).manifest
         assert published.fulltext == manifest.fulltext
         with pytest.raises(IndexDamagedError, match="without text"):
@@ -366,7 +367,7 @@ class TestReplacedWhileSearching:
         """Exit code 3, not a story about damage."""
         publish_records(folder, [record(1, "fish")])
         old = open_snapshot(folder)
-        shutil.rmtree(folder)
+        remove_folder(folder)
         with pytest.raises(NoIndexError):
             ask(folder, "fish", self.open_old_first(folder, old), mode="vector")
 

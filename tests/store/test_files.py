@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from rag_engine.store.files import sync_files, write_atomically
+from rag_engine.store import files
+from rag_engine.store.files import remove_folder, sync_files, write_atomically
 
 
 def test_a_file_is_replaced_whole(folder: Path) -> None:
@@ -69,3 +70,33 @@ def test_syncing_reaches_files_and_the_folders_of_their_names(
     monkeypatch.setattr(os, "fsync", lambda fd: synced.add(os.readlink(f"/proc/self/fd/{fd}")))
     sync_files([deep / "file"])
     assert synced == {str(deep / "file"), str(deep), str(deep.parent)}
+
+
+def test_a_folder_is_removed_although_a_reader_puts_a_file_into_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tantivy's watching threads make lock files at any moment; a run must not fail by that."""
+    rmtree = files.shutil.rmtree
+    latecomers = [folder / "a" / "late", folder / "a" / "later"]
+
+    def interrupted(path: Path, ignore_errors: bool) -> None:
+        rmtree(path, ignore_errors=ignore_errors)
+        if latecomers:
+            path.mkdir()
+            latecomers.pop().touch()
+
+    (folder / "a" / "b").mkdir(parents=True)
+    monkeypatch.setattr(files.shutil, "rmtree", interrupted)
+    remove_folder(folder / "a")
+    assert not (folder / "a").exists()
+
+
+def test_a_folder_that_cannot_be_removed_is_no_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new generation is published by then; what stays is removed by the next run."""
+    with monkeypatch.context() as patched:
+        patched.setattr(files.shutil, "rmtree", lambda *_, **__: None)
+        remove_folder(folder)
+    assert folder.is_dir()
+    remove_folder(folder / "none")

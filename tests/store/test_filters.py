@@ -76,7 +76,7 @@ def test_both_stores_let_the_same_documents_through(
         author=st.none() | authors,
         after=st.none() | st.dates() | st.sampled_from([date.min, date.max, date(1970, 1, 1)]),
     )
-    with TemporaryDirectory() as name:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as name:
         both = Both(Path(name), records)
         for _ in range(6):
             chosen = data.draw(filters)

@@ -216,7 +216,7 @@ def test_the_manifest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     publish_records(folder, [record(1)])
     present: list[bool] = []
     monkeypatch.setattr(
-        publication.shutil, "rmtree", lambda *_, **__: present.append((folder / FILE_NAME).exists())
+        publication, "remove_folder", lambda _: present.append((folder / FILE_NAME).exists())
     )
     remove_index(folder)
     assert present

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rag_engine.errors import IndexDamagedError, IndexFormatError, NoIndexError
 from rag_engine.store import snapshot
+from rag_engine.store.files import remove_folder
 from rag_engine.store.manifest import FILE_NAME, Manifest, read_manifest, write_manifest
 from rag_engine.store.snapshot import open_snapshot
 from store.samples import find, numbers, publish_records, record
@@ -53,7 +53,7 @@ def test_counts_that_do_not_agree_are_damage(folder: Path, change: int) -> None:
 def test_a_missing_full_text_folder_is_damage(folder: Path) -> None:
     """Nothing newer is published, so reading the manifest again does not help."""
     manifest = publish_records(folder, [record(1)])
-    shutil.rmtree(folder / manifest.fulltext)
+    remove_folder(folder / manifest.fulltext)
     with pytest.raises(IndexDamagedError):
         open_snapshot(folder)
 
@@ -61,7 +61,7 @@ def test_a_missing_full_text_folder_is_damage(folder: Path) -> None:
 def test_missing_vectors_do_not_hinder_the_full_text(folder: Path) -> None:
     """Mode fts needs none of them, and must not pay for opening them."""
     publish_records(folder, [record(1, "fish")])
-    shutil.rmtree(folder / "knowledge_chunks.lance")
+    remove_folder(folder / "knowledge_chunks.lance")
     opened = open_snapshot(folder)
     assert find(opened.fulltext, "fish") == [1]
     with pytest.raises(IndexDamagedError):
@@ -85,7 +85,7 @@ def test_a_generation_replaced_while_it_is_opened_gives_way_to_the_newer(
     middle = publish_records(folder, [record(2)])
     new = publish_records(folder, [record(3)])
     for gone in (old, middle):
-        shutil.rmtree(folder / gone.fulltext)
+        remove_folder(folder / gone.fulltext)
     _stale_reads(monkeypatch, [old, middle])
     opened = open_snapshot(folder)
     assert opened.manifest == new
@@ -97,7 +97,7 @@ def test_an_index_removed_while_it_is_opened_is_no_index(
 ) -> None:
     """--clear by somebody else is not damage."""
     old = publish_records(folder, [record(1)])
-    shutil.rmtree(folder)
+    remove_folder(folder)
     _stale_reads(monkeypatch, [old])
     with pytest.raises(NoIndexError):
         open_snapshot(folder)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rag_engine.errors import IndexDamagedError, NoIndexError
 from rag_engine.store.file_states import FileState
+from rag_engine.store.files import remove_folder
 from rag_engine.store.manifest import Root
 from rag_engine.store.publication import publish
 from rag_engine.store.status import read_status
@@ -65,6 +65,6 @@ def test_no_index_names_the_tables_that_are_there(folder: Path) -> None:
 def test_missing_file_states_are_damage(folder: Path) -> None:
     """They are a part of the published generation."""
     publish_records(folder, [record(1)])
-    shutil.rmtree(folder / "files")
+    remove_folder(folder / "files")
     with pytest.raises(IndexDamagedError):
         read_status(folder)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
+
+_REMOVAL_ATTEMPTS = 10
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -20,6 +23,18 @@ def write_atomically(path: Path, data: bytes) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync(path.parent)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder with all it holds; what cannot be removed stays, without an error.
+
+    Whoever opens a Tantivy folder watches it from a thread, which makes an empty lock file there
+    at any moment: a removal can meet a file that was not there when it looked.
+    """
+    for _ in range(_REMOVAL_ATTEMPTS):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
 
 
 def sync(path: Path) -> None:

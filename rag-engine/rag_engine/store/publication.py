@@ -8,7 +8,6 @@ anything old removed. docs/index-format.md tells it with the reasons.
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 from rag_engine.errors import IndexNotWritableError
 from rag_engine.store.analysis import ANALYSIS_VERSION
 from rag_engine.store.file_states import FileState, write_states
+from rag_engine.store.files import remove_folder
 from rag_engine.store.fulltext import FullTextWriter
 from rag_engine.store.journal import FILE_NAME as JOURNAL_FILE
 from rag_engine.store.lock import FILE_NAME as LOCK_FILE
@@ -100,7 +100,7 @@ class GenerationWriter:
                 sorted(self._vectors.records(), key=lambda r: (r.root, r.path, r.line_start))
             )
             self._fulltext.commit()
-            shutil.rmtree(worn)
+            remove_folder(worn)
         return version, str(self._fulltext.folder.relative_to(self._folder))
 
     def clean(self) -> None:
@@ -135,7 +135,7 @@ def remove_old_files(folder: Path, manifest: Manifest) -> None:
         if path in kept or path.stat().st_mtime > oldest:
             continue
         if path.is_dir():
-            shutil.rmtree(path)
+            remove_folder(path)
         else:
             path.unlink()
 
@@ -144,7 +144,7 @@ def remove_index(folder: Path) -> None:
     """Remove an index whole; tables of other programs in its folder stay."""
     (folder / MANIFEST_FILE).unlink()
     for name in (f"{TABLE}.lance", FULLTEXT_FOLDER, FILES_FOLDER):
-        shutil.rmtree(folder / name, ignore_errors=True)
+        remove_folder(folder / name)
     for name in (JOURNAL_FILE, LOCK_FILE):
         (folder / name).unlink(missing_ok=True)
     if not any(folder.iterdir()):

@@ -206,7 +206,7 @@ def test_answers_do_not_depend_on_how_the_index_grew(
     shuffled = rng.sample(records, len(records))
     cut = rng.randint(0, len(records))
     batches = [batch for batch in (shuffled[:cut], shuffled[cut:]) if batch]
-    with TemporaryDirectory() as name:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as name:
         built = write_fulltext(Path(name, "built"), records)
         grown = write_fulltext(Path(name, "grown"), *batches)
         query = analyze(" ".join(words))

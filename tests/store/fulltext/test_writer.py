@@ -87,7 +87,8 @@ def test_what_is_not_committed_is_not_seen(folder: Path) -> None:
 
 FILES = [
     ("notes", "a.md"), ("notes", "a.md.md"), ("notes", "a.m"), ("notes", "A.md"), ("notes", "a_md"),
-    ("notes", "dir/a.md"), ("note", "s/a.md"), ("note", "sa.md"), ("notes2", "a.md"), ("notes", "a.md "),
+    ("notes", "dir/a.md"), ("note", "s/a.md"),
+    ("note", "sa.md"), ("notes2", "a.md"), ("notes", "a.md "),
     ("notes", "a\n.md"), ("no", "tes\na.md"),
     *(("notes", f"{value}.md") for value in NASTY),
 ]  # fmt: skip

@@ -149,7 +149,8 @@ def test_records_come_back_whole(folder: Path) -> None:
 
 
 FILES = [
-    ("notes", "a.md"), ("notes", "a.md.md"), ("notes", "A.md"), ("note", "s/a.md"), ("note", "sa.md"), ("x'", "a.md"),
+    ("notes", "a.md"), ("notes", "a.md.md"), ("notes", "A.md"), ("note", "s/a.md"),
+    ("note", "sa.md"), ("x'", "a.md"),
     ("notes2", "a.md"), ("notes", "a%.md"), *(("notes", f"{value}.md") for value in NASTY),
 ]  # fmt: skip
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_engine.store.analysis import Terms, exact_term
+from rag_engine.store.files import remove_folder
 from rag_engine.store.filters import Filters
 from rag_engine.store.fulltext.schema import (
     BOOSTS,
@@ -206,13 +207,15 @@ def _readable(folder: Path) -> Iterator[Path]:
     if os.access(folder, os.W_OK):
         yield folder
         return
-    with tempfile.TemporaryDirectory(prefix="knowledge-search-") as name:
-        links = Path(name)
+    links = Path(tempfile.mkdtemp(prefix="knowledge-search-"))
+    try:
         if folder.is_dir():
             for file in folder.iterdir():
                 if file.name not in LOCK_FILES:
                     (links / file.name).symlink_to(file.absolute())
         yield links
+    finally:
+        remove_folder(links)
 
 
 def _documents(meta: Path) -> int:

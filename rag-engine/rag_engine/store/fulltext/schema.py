@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     import tantivy
 
 WORDS, GRAMS, CHARS = "words", "grams", "chars"
-BOOSTS = {"title": 0.4, "headings": 0.6, "path": 0.2, "body": 1.0}
+BOOSTS = {"title": 0.5, "headings": 0.3, "path": 0.2, "body": 1.0}
+"""Of what stands outside the body; a passage's own heading line is in its body as well."""
 LOCK_FILES = (".tantivy-meta.lock", ".tantivy-writer.lock")
 
 _STEMMED, _PLAIN = "spaces_stemmed", "spaces"
