@@ -38,12 +38,14 @@ class HashEmbedder:
         self.embedded: list[str] = []
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Count as the real model does, so that splitting is the real one."""
         encoded = real_tokenizer().encode_batch(
             [prepare(text) for text in texts], add_special_tokens=False
         )
         return [len(encoding.ids) for encoding in encoded]
 
     def embed_documents(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Vectors]]:
+        """Embed in batches of 16, in order."""
         for start in range(0, len(texts), 16):
             block = list(texts[start : start + 16])
             self.embedded += block
@@ -53,6 +55,7 @@ class HashEmbedder:
             )
 
     def embed_query(self, text: str) -> Vectors:
+        """Embed a query as a document."""
         return self._vector(text)
 
     def _vector(self, text: str) -> Vectors:

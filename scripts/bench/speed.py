@@ -3,9 +3,10 @@
 
     .venv/bin/python scripts/bench/speed.py [--corpus DIR] [--copies 8] [--runs 5]
 
-Indexes N copies of a folder of Markdown (each in a folder of its own) and times: a full build whose
-vectors are all known (everything but embedding), an update with nothing changed, one with one changed
-file, and searches from the wrapper, cold. The reference of each run is a Python that starts and ends.
+Indexes N copies of a folder of Markdown (each in a folder of its own) and times: a full build
+whose vectors are all known (everything but embedding), an update with nothing changed, one with
+one changed file, and searches from the wrapper, cold. The reference of each run is a Python that
+starts and ends.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ def seconds(command: Sequence[str | Path]) -> float:
 
 
 def measure(
-    label: str, command: Sequence[str | Path], runs: int, before: Callable[[int], None] | None = None
+    label: str,
+    command: Sequence[str | Path],
+    runs: int,
+    before: Callable[[int], None] | None = None,
 ) -> None:
     """Print the median of a command, and its ratio to a bare Python timed in between."""
     times, references = [], []
@@ -69,7 +73,9 @@ def main() -> None:
         first = seconds([sys.executable, INDEXER, "--full", notes, *place])
         print(f"  {'first build, with embedding':<42} {first:7.2f} s")
         measure(
-            "--full, every vector known", [sys.executable, INDEXER, "--full", *place], arguments.runs
+            "--full, every vector known",
+            [sys.executable, INDEXER, "--full", *place],
+            arguments.runs,
         )
         # files that are younger than two seconds are read again by design
         time.sleep(2.5)

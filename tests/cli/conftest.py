@@ -10,7 +10,8 @@ import pytest
 from programs import index
 
 NOTES = {
-    "deploy.md": "---\ntitle: 部署手册\nscope: dev\ntags: [部署, k8s]\nauthor: sre\ndate: 2025-03-01\n---\n"
+    "deploy.md": "---\ntitle: 部署手册\nscope: dev\ntags: [部署, k8s]\n"
+    "author: sre\ndate: 2025-03-01\n---\n"
     "# 部署手册\n\n## 回滚\n\n执行 `kubectl rollout undo deploy/api` 回到上一个版本。\n\n"
     "## 扩容\n\n把副本数改成 6，观察 10 分钟。\n",
     "cache.md": "# Cache\n\nThe cache keeps entries for 300 seconds.\n\n## Stampede\n\n"

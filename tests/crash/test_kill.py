@@ -52,7 +52,7 @@ print("done", flush=True)
 def _write(notes: Path, version: int, count: int = 120) -> None:
     for number in range(count):
         if number % 3 == version % 3 or version == 0:
-            text = f"# n{number}\n\nheronword n{number} version {version}\n\n## 第二节\n\n鸟 {version}\n"
+            text = f"# n{number}\n\nheronword version {version}\n\n## 第二节\n\n鸟 {version}\n"
             (notes / f"{number}.md").write_text(text, encoding="utf-8")
 
 
@@ -106,9 +106,7 @@ def test_killed_at_random_moments_the_index_stays_whole(
     monkeypatch.setattr("rag_engine.index.run.load_embedder", lambda *_: HashEmbedder())
     run_index(IndexRequest(folder=kb, full=True, directories=(notes,)), lambda *_: None)
     chance = random.Random(f"kills of {kind}")
-    version = 0
-    for _ in range(KILLS // 2 + 1):
-        version += 1
+    for version in range(1, KILLS // 2 + 2):
         _write(notes, version)
         with _indexer(kb, notes, log, kind) as process:
             time.sleep(chance.uniform(0, 0.5))

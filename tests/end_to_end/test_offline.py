@@ -32,9 +32,10 @@ def test_everything_works_in_a_machine_without_a_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Run in a network name space of its own, with no interface up."""
-    if shutil.which("unshare") is None or subprocess.run(
-        ["unshare", "--net", "true"], capture_output=True, check=False
-    ).returncode:
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False).returncode
+    ):
         pytest.skip("network name spaces are not to be had here")
     notes = tmp_path / "notes"
     notes.mkdir()
