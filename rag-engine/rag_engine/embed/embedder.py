@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ class ModelIdentity:
     weights: str
     dimension: int
     text_preparation: int
+
+
+def same_model(first: ModelIdentity, second: ModelIdentity) -> bool:
+    """Tell whether vectors of two models can be compared; names may differ."""
+    return replace(first, name="") == replace(second, name="")
 
 
 class Embedder(Protocol):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rag_engine.corpus.chunks import CHUNKING_VERSION
-from rag_engine.embed.embedder import Embedder
+from rag_engine.embed.embedder import Embedder, ModelIdentity, same_model
 from rag_engine.embed.registry import check_same_model, load_embedder
 from rag_engine.errors import FaultsFoundError, IndexDamagedError, NoIndexError
 from rag_engine.index.build import count_changes, index_files
@@ -18,7 +18,7 @@ from rag_engine.index.embedding import VectorSource
 from rag_engine.index.request import IndexReport, IndexRequest, Progress
 from rag_engine.index.roots import find_root, plan_roots
 from rag_engine.store.analysis import ANALYSIS_VERSION
-from rag_engine.store.file_states import read_states
+from rag_engine.store.file_states import FileState, read_states
 from rag_engine.store.fulltext import FullTextReader
 from rag_engine.store.journal import EmbeddingJournal
 from rag_engine.store.lock import writer_lock
@@ -51,19 +51,20 @@ def run_index(request: IndexRequest, progress: Progress) -> IndexReport:
         published = _published(request)
         tasks = plan_roots(request, published)
         embedder = _wanted_embedder(request, published)
-        fresh = published is None or not _reusable(request, published, embedder)
-        if fresh or (published and published.chunking != CHUNKING_VERSION):
+        base = published if published and _reusable(request, published, embedder) else None
+        anew = base is None or base.chunking != CHUNKING_VERSION
+        if anew:
             # one model and one way of splitting in an index: roots that are not named, too
             tasks = [replace(task, active=True, force=True, within=()) for task in tasks]
-        states = [] if fresh or not published else read_states(request.folder / published.files)
+        states = read_states(request.folder / base.files) if base else []
         diff = compare(tasks, states, request, report)
-        if fresh and report.problems:
+        if anew and report.problems:
             raise FaultsFoundError(
                 " ".join(report.problems),
                 "The index is built anew and needs all its roots; --remove takes one out.",
             )
-        base = None if fresh else published
-        manifest = _carry_out(request, base, diff, embedder, report, progress)
+        run = _Run(request, published, base, embedder, report, progress)
+        manifest = run.carry_out(diff)
     report.generation = manifest.generation
     report.files, report.chunks = manifest.documents, manifest.chunks
     report.seconds = time.monotonic() - started
@@ -90,7 +91,8 @@ def remove_root(folder: Path, name: str) -> IndexReport:
             removed=[state for state in states if state.root == root.label],
         )
         request = IndexRequest(folder=folder, full=False)
-        manifest = _carry_out(request, published, diff, None, report, lambda *_: None)
+        run = _Run(request, published, published, None, report, lambda *_: None)
+        manifest = run.carry_out(diff)
     report.generation = manifest.generation
     report.files, report.chunks = manifest.documents, manifest.chunks
     return report
@@ -149,12 +151,7 @@ def _reusable(request: IndexRequest, published: Manifest, embedder: Embedder | N
     """Tell whether the next generation can begin from the published one."""
     if not request.full or embedder is None:
         return True
-    old, new = published.model, embedder.identity
-    if (old.weights, old.dimension, old.text_preparation) != (
-        new.weights,
-        new.dimension,
-        new.text_preparation,
-    ):
+    if not same_model(published.model, embedder.identity):
         return False
     try:
         read_states(request.folder / published.files)
@@ -165,57 +162,63 @@ def _reusable(request: IndexRequest, published: Manifest, embedder: Embedder | N
     return True
 
 
-def _carry_out(
-    request: IndexRequest,
-    published: Manifest | None,
-    diff: Diff,
-    embedder: Embedder | None,
-    report: IndexReport,
-    progress: Progress,
-) -> Manifest:
-    """Do what the diff says, and publish."""
-    folder = request.folder
-    current = published is not None and published.analysis == ANALYSIS_VERSION
-    if published and current and not diff.to_read and not diff.removed:
+@dataclass(slots=True)
+class _Run:
+    """Does what a diff says, and publishes.
+
+    Attributes:
+        request: What was asked.
+        published: What is published now; its vectors are reused where they can be.
+        base: The generation that the next one begins from; None begins with nothing.
+        embedder: The model, once it is needed.
+        report: Where counts go.
+        progress: Who is told.
+    """
+
+    request: IndexRequest
+    published: Manifest | None
+    base: Manifest | None
+    embedder: Embedder | None
+    report: IndexReport
+    progress: Progress
+
+    def carry_out(self, diff: Diff) -> Manifest:
+        """Write and publish the next generation; returns what is published in the end."""
+        base = self.base
+        if base and base.analysis == ANALYSIS_VERSION and not diff.to_read and not diff.removed:
+            return self._publish_states(base, diff)
+        if self.embedder is None and diff.to_read:
+            assert base is not None
+            self.embedder = load_embedder(base.model.name, self.request.engine)
+            check_same_model(base.model, self.embedder.identity)
+        return self._publish_rows(diff)
+
+    def _publish_states(self, base: Manifest, diff: Diff) -> Manifest:
+        """Publish what moved of files and roots; the stores stay as they are."""
         roots = tuple(diff.roots)
-        if roots == published.roots and not diff.refreshed:
-            return published
-        generation = next_generation(folder, published)
-        return publish(folder, replace(published, roots=roots, generation=generation), diff.kept)
-    if embedder is None and diff.to_read:
-        assert published is not None
-        embedder = load_embedder(published.model.name, request.engine)
-        check_same_model(published.model, embedder.identity)
-    if embedder is not None:
-        model, engine = embedder.identity, embedder.engine
-    else:
-        assert published is not None
-        model, engine = published.model, published.engine
-    writer = GenerationWriter(folder, published=published, dimension=model.dimension)
-    replaced = [candidate.previous for candidate in diff.to_read if candidate.previous]
-    writer.delete_files((state.root, state.path) for state in [*diff.removed, *replaced])
-    journal = EmbeddingJournal(folder, model.dimension)
-    states = list(diff.kept)
-    if embedder is not None:
-        old = VectorReader(folder, published.table_version) if published else None
-        source = VectorSource(embedder, journal, old)
-        states += index_files(
-            diff.to_read,
-            embedder=embedder,
-            source=source,
-            writer=writer,
-            ids=ChunkIds(writer.chunk_ids()),
-            max_bytes=request.max_bytes,
-            report=report,
-            progress=progress,
-        )
-        report.embedded, report.reused = source.embedded, source.reused
-    count_changes(diff, states, report)
-    scopes = writer.scopes()
-    table_version, fulltext = writer.finish()
-    manifest = publish(
-        folder,
-        Manifest(
+        if roots == base.roots and not diff.refreshed:
+            return base
+        folder = self.request.folder
+        generation = next_generation(folder, base)
+        return publish(folder, replace(base, roots=roots, generation=generation), diff.kept)
+
+    def _publish_rows(self, diff: Diff) -> Manifest:
+        folder = self.request.folder
+        if self.embedder is not None:
+            model, engine = self.embedder.identity, self.embedder.engine
+        else:
+            assert self.base is not None
+            model, engine = self.base.model, self.base.engine
+        journal = EmbeddingJournal(folder, model.dimension)
+        known = self._known_vectors(model)
+        writer = GenerationWriter(folder, published=self.base, dimension=model.dimension)
+        replaced = [candidate.previous for candidate in diff.to_read if candidate.previous]
+        writer.delete_files((state.root, state.path) for state in [*diff.removed, *replaced])
+        states = [*diff.kept, *self._index(diff, writer, journal, known)]
+        count_changes(diff, states, self.report)
+        scopes = writer.scopes()
+        table_version, fulltext = writer.finish()
+        manifest = Manifest(
             name=folder.name,
             generation=writer.generation,
             created="",
@@ -230,10 +233,43 @@ def _carry_out(
             documents=sum(state.chunks > 0 for state in states),
             chunks=sum(state.chunks for state in states),
             scopes=scopes,
-        ),
-        states,
-    )
-    journal.clear()
-    writer.clean()
-    remove_old_files(folder, manifest)
-    return manifest
+        )
+        manifest = publish(folder, manifest, states)
+        journal.clear()
+        writer.clean()
+        remove_old_files(folder, manifest)
+        return manifest
+
+    def _index(
+        self,
+        diff: Diff,
+        writer: GenerationWriter,
+        journal: EmbeddingJournal,
+        known: VectorReader | None,
+    ) -> list[FileState]:
+        if self.embedder is None:
+            return []
+        source = VectorSource(self.embedder, journal, known)
+        states = index_files(
+            diff.to_read,
+            embedder=self.embedder,
+            source=source,
+            writer=writer,
+            ids=ChunkIds(writer.chunk_ids()),
+            max_bytes=self.request.max_bytes,
+            report=self.report,
+            progress=self.progress,
+        )
+        self.report.embedded, self.report.reused = source.embedded, source.reused
+        return states
+
+    def _known_vectors(self, model: ModelIdentity) -> VectorReader | None:
+        """Open the published vectors, also of an index whose other files are damaged."""
+        if self.published is None or not same_model(self.published.model, model):
+            return None
+        try:
+            return VectorReader(self.request.folder, self.published.table_version)
+        except IndexDamagedError:
+            if self.base is not None:
+                raise
+            return None

@@ -105,7 +105,8 @@ class GenerationWriter:
 
     def clean(self) -> None:
         """Remove old versions of the table; to be called only after publishing."""
-        self._vectors.clean(GRACE)
+        with _writing(self._folder):
+            self._vectors.clean(GRACE)
 
     def _fulltext_folder(self) -> Path:
         return self._folder / FULLTEXT_FOLDER / f"{self.generation:06d}"
