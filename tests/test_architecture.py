@@ -50,7 +50,7 @@ OWNERS = {
 
 NEVER_IN_A_TEXT_SEARCH = (
     "lancedb", "pyarrow", "onnxruntime", "numpy", "tokenizers", "sentence_transformers", "torch",
-    "huggingface_hub", "markdown_it", "yaml", "pathspec", "pandas",
+    "huggingface_hub", "markdown_it", "yaml", "pathspec", "pandas", "rag_engine.index.run",
 )  # fmt: skip
 """What mode fts has no use for; importing it would cost up to two seconds a search."""
 

@@ -23,7 +23,8 @@ sys.path.insert(0, str(REPO / "rag-engine"))
 
 from rag_engine.embed.registry import load_embedder  # noqa: E402
 from rag_engine.evaluate import load_cases, rank_of_answer, score  # noqa: E402
-from rag_engine.index import IndexRequest, run_index  # noqa: E402
+from rag_engine.index.request import IndexRequest  # noqa: E402
+from rag_engine.index.run import run_index  # noqa: E402
 from rag_engine.search.answer import Result  # noqa: E402
 from rag_engine.search.engine import SearchContext, search  # noqa: E402
 from rag_engine.search.fusion import FusionSettings  # noqa: E402

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from fakes import HashEmbedder
-from rag_engine.index import IndexRequest, run_index
+from rag_engine.index.request import IndexRequest
+from rag_engine.index.run import run_index
 from rag_engine.search.engine import SearchContext, search
 from rag_engine.search.request import SearchRequest, plan_search
 from rag_engine.store.snapshot import open_snapshot
@@ -29,7 +30,8 @@ import os, sys, time
 sys.path[:0] = sys.argv[1:3]
 import fakes, rag_engine.index.run as run
 from pathlib import Path
-from rag_engine.index import IndexRequest, run_index
+from rag_engine.index.request import IndexRequest
+from rag_engine.index.run import run_index
 
 class Slow(fakes.HashEmbedder):
     def embed_documents(self, texts):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from fakes import HashEmbedder
-from rag_engine.index import IndexReport, IndexRequest, run_index
+from rag_engine.index.request import IndexReport, IndexRequest
+from rag_engine.index.run import run_index
 from rag_engine.search.engine import SearchContext, search
 from rag_engine.search.request import SearchRequest, plan_search
 from rag_engine.store.snapshot import Snapshot, open_snapshot

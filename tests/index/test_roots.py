@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from rag_engine.errors import NoIndexError, UsageError
-from rag_engine.index import clear_index, remove_root
+from rag_engine.index.run import clear_index, remove_root
 from rag_engine.store.manifest import read_manifest
 
 from .conftest import Base

@@ -174,8 +174,6 @@ def test_an_unknown_configured_mode_is_an_error_too() -> None:
     [
         ("a,b", ("a", "b")),
         (" a , b c ,", ("a", "b c")),
-        ("", ()),
-        (" , ,", ()),
         ("a", ("a",)),
         ('O\'Neil,"x"', ("O'Neil", '"x"')),
     ],
@@ -183,3 +181,10 @@ def test_an_unknown_configured_mode_is_an_error_too() -> None:
 def test_tags_are_split_at_commas(text: str, tags: tuple[str, ...]) -> None:
     """Blanks around a comma are how people write lists; those inside a tag belong to it."""
     assert split_tags(text) == tags
+
+
+@pytest.mark.parametrize("text", ["", " , ,"])
+def test_tags_that_name_none_are_refused(text: str) -> None:
+    """A filter that filters nothing would answer from what was to be left out."""
+    with pytest.raises(UsageError, match="no tag"):
+        split_tags(text)

@@ -114,7 +114,8 @@ def _carry_out(namespace: Namespace, settings: Settings) -> int:
 
 
 def _index(namespace: Namespace, settings: Settings, folder: Path) -> int:
-    from rag_engine.index import IndexRequest, run_index
+    from rag_engine.index.request import IndexRequest
+    from rag_engine.index.run import run_index
     from rag_engine.store.manifest import read_manifest
 
     full = namespace.full is not None
@@ -155,14 +156,14 @@ def _status(folder: Path, *, as_json: bool) -> int:
 
 
 def _remove(folder: Path, name: str) -> int:
-    from rag_engine.index import remove_root
+    from rag_engine.index.run import remove_root
 
     print_text(render_summary(remove_root(folder, name), folder))
     return EXIT_OK
 
 
 def _clear(folder: Path, *, sure: bool) -> int:
-    from rag_engine.index import clear_index
+    from rag_engine.index.run import clear_index
 
     if not sure:
         if sys.stdin is None or not sys.stdin.isatty():

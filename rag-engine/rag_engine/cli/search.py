@@ -95,7 +95,7 @@ def _answer(namespace: Namespace, settings: Settings, *, as_json: bool) -> None:
         mode=namespace.mode,
         top=None if namespace.top is None else _number("--top", namespace.top),
         scope=namespace.scope,
-        tags=split_tags(namespace.tags or ""),
+        tags=() if namespace.tags is None else split_tags(namespace.tags),
         author=namespace.author,
         after=namespace.after,
     )

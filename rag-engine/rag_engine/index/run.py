@@ -200,7 +200,8 @@ class _Run:
             return base
         folder = self.request.folder
         generation = next_generation(folder, base)
-        return publish(folder, replace(base, roots=roots, generation=generation), diff.kept)
+        manifest = replace(base, roots=roots, generation=generation)
+        return publish(folder, manifest, diff.kept, base)
 
     def _publish_rows(self, diff: Diff) -> Manifest:
         folder = self.request.folder
@@ -234,7 +235,7 @@ class _Run:
             chunks=sum(state.chunks for state in states),
             scopes=scopes,
         )
-        manifest = publish(folder, manifest, states)
+        manifest = publish(folder, manifest, states, self.published)
         journal.clear()
         writer.clean()
         remove_old_files(folder, manifest)

@@ -121,6 +121,12 @@ def _retrieve(
     try:
         embedder = context.load_model(snapshot.manifest.model)
         vectors = snapshot.vectors
+        query = embedder.embed_query(plan.query)
+        if plan.mode == "vector":
+            return "vector", retrieve_vectors(plan, filters, snapshot, vectors, query)
+        return "hybrid", retrieve_hybrid(
+            plan, filters, snapshot, vectors, query, context.fusion, warnings
+        )
     except ModelMismatchError:
         raise
     except (ModelUnavailableError, DependencyMissingError, IndexDamagedError) as error:
@@ -129,12 +135,6 @@ def _retrieve(
             raise
         warnings.append(f"Vector search could not run, so full text alone answered: {error}")
         return "fts", retrieve_text(plan, filters, snapshot, warnings)
-    query = embedder.embed_query(plan.query)
-    if plan.mode == "vector":
-        return "vector", retrieve_vectors(plan, filters, snapshot, vectors, query)
-    return "hybrid", retrieve_hybrid(
-        plan, filters, snapshot, vectors, query, context.fusion, warnings
-    )
 
 
 def _is_replaced(snapshot: Snapshot, context: SearchContext) -> bool:

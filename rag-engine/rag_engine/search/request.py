@@ -127,8 +127,15 @@ def plan_search(
 
 
 def split_tags(text: str) -> tuple[str, ...]:
-    """Return the tags of "A,B"; blanks around them do not count."""
-    return tuple(tag for tag in (part.strip() for part in text.split(",")) if tag)
+    """Return the tags of "A,B"; blanks around them do not count.
+
+    Raises:
+        UsageError: There is none.
+    """
+    tags = tuple(tag for tag in (part.strip() for part in text.split(",")) if tag)
+    if not tags:
+        raise UsageError(f"--tags {text!r} names no tag.", "Write them as A,B.")
+    return tags
 
 
 def _check_query(query: str) -> None:

@@ -43,6 +43,7 @@ _PART_SEPARATORS = re.compile(r"[-._+#]+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)+.*)")
 _MAX_JOINED_PARTS = 4
+_MAX_CACHED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,10 @@ def analyze(text: str) -> Terms:
     for match in _RUN.finditer(unicodedata.normalize("NFKC", text)):
         run = match["cjk"]
         if run is None:
-            terms = _identifier_terms(match["lead"] or "", match["latin"] or match["inner"])
+            lead, whole = match["lead"] or "", match["latin"] or match["inner"]
+            # words recur, long runs (base64, hashes) hardly do and would fill the memory
+            known = _known_identifier_terms if len(whole) <= _MAX_CACHED else _identifier_terms
+            terms = known(lead, whole)
             words += terms
             grams += terms
             continue
@@ -99,12 +103,14 @@ def _word_cutter() -> Callable[[str], list[str]]:
     return cut
 
 
-@lru_cache(maxsize=65536)
 def _identifier_terms(lead: str, whole: str) -> tuple[str, ...]:
     """Return an identifier whole, its path segments, their parts and the parts joined."""
     if not lead and whole.isascii() and whole.isalpha() and whole.islower():
         return (_bounded(whole),)
     return tuple(dict.fromkeys(_bounded(term) for term in _identifier_forms(lead, whole) if term))
+
+
+_known_identifier_terms = lru_cache(maxsize=65536)(_identifier_terms)
 
 
 def _identifier_forms(lead: str, whole: str) -> Iterator[str]:

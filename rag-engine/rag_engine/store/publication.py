@@ -11,7 +11,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from rag_engine.errors import IndexNotWritableError
 from rag_engine.store.analysis import ANALYSIS_VERSION
 from rag_engine.store.file_states import FileState, write_states
-from rag_engine.store.files import remove_folder
+from rag_engine.store.files import remove_folder, sync
 from rag_engine.store.fulltext import FullTextWriter
 from rag_engine.store.journal import FILE_NAME as JOURNAL_FILE
 from rag_engine.store.lock import FILE_NAME as LOCK_FILE
@@ -101,6 +101,7 @@ class GenerationWriter:
             )
             self._fulltext.commit()
             remove_folder(worn)
+        sync(self._fulltext.folder.parent)
         return version, str(self._fulltext.folder.relative_to(self._folder))
 
     def clean(self) -> None:
@@ -112,10 +113,19 @@ class GenerationWriter:
         return self._folder / FULLTEXT_FOLDER / f"{self.generation:06d}"
 
 
-def publish(folder: Path, manifest: Manifest, states: Iterable[FileState]) -> Manifest:
+def publish(
+    folder: Path,
+    manifest: Manifest,
+    states: Iterable[FileState],
+    replaced: Manifest | None = None,
+) -> Manifest:
     """Write the file states and replace the manifest; returns the manifest as published.
 
-    The manifest's own time and name of the file states are set here.
+    Args:
+        folder: Folder of the index.
+        manifest: What is published; its time and the name of its file states are set here.
+        states: States of all files.
+        replaced: What was published before.
     """
     published = replace(
         manifest,
@@ -124,6 +134,10 @@ def publish(folder: Path, manifest: Manifest, states: Iterable[FileState]) -> Ma
     )
     write_states(folder / published.files, states)
     write_manifest(folder, published)
+    for name in {replaced.fulltext, replaced.files} if replaced else ():
+        # its grace begins now: until now a search could open it
+        with suppress(FileNotFoundError):
+            os.utime(folder / name)
     return published
 
 

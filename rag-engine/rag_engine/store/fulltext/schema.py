@@ -130,7 +130,7 @@ def _analyze_once(text: str) -> Terms:
 
 def file_term(root: str, path: str) -> str:
     """Return the term that all chunks of one file carry."""
-    return exact_term(f"{root}\n{path}")
+    return exact_term(f"{root}\0{path}")
 
 
 def tantivy_module() -> ModuleType:
