@@ -20,6 +20,9 @@ def ensure_interpreter():
     Ends the process with exit code 1 and a JSON error on stderr where there is neither.
     """
     if sys.version_info >= MINIMUM and importlib.util.find_spec("tantivy") is not None:
+        if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode:
+            # in this locale Python could not open files whose names are not ASCII
+            os.execv(sys.executable, [sys.executable, "-X", "utf8"] + sys.argv)
         return
     own = os.path.join(OWN_ENVIRONMENT, "bin", "python")
     inside = os.path.realpath(sys.prefix) == os.path.realpath(OWN_ENVIRONMENT)

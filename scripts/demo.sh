@@ -23,7 +23,7 @@ ask() {
 ask "订单服务发布出问题了，怎么退回上一个版本" --preset coding
 ask "why are amounts of money stored as integers" --preset audit
 ask "缓存雪崩是怎么发生的，后来怎么防" --preset qa --top 3
-ask "max_slot_wal_keep_size" --preset fast --top 2
+ask "pg_drop_replication_slot" --preset fast --top 2
 
 cat <<'END'
 

@@ -42,7 +42,7 @@ fi
 # The stamp holds the requirements that were installed; another content installs again.
 stamp=.venv/installed-${requirements//\//-}
 if ! cat rag-engine/requirements.txt "$requirements" | cmp -s - "$stamp"; then
-  echo "Installing $requirements ..." >&2
+  echo "Installing $requirements; this takes a minute or two ..." >&2
   .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$requirements"
   cat rag-engine/requirements.txt "$requirements" >"$stamp"
 fi

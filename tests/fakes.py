@@ -20,8 +20,18 @@ Vectors = NDArray[np.float32]
 
 @lru_cache
 def real_tokenizer() -> Tokenizer:
-    """Return the embedded model's tokenizer."""
-    return Tokenizer.from_file(str(MODEL / "tokenizer.json"))
+    """Return the embedded model's tokenizer, which neither cuts nor pads."""
+    tokenizer = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def count_tokens(texts: Sequence[str]) -> list[int]:
+    """Count as the real embedder does: prepared texts, no special tokens."""
+    prepared = [prepare(text) for text in texts]
+    encoded = real_tokenizer().encode_batch(prepared, add_special_tokens=False)
+    return [len(encoding.ids) for encoding in encoded]
 
 
 class HashEmbedder:
@@ -39,10 +49,7 @@ class HashEmbedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Count as the real model does, so that splitting is the real one."""
-        encoded = real_tokenizer().encode_batch(
-            [prepare(text) for text in texts], add_special_tokens=False
-        )
-        return [len(encoding.ids) for encoding in encoded]
+        return count_tokens(texts)
 
     def embed_documents(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Vectors]]:
         """Embed in batches of 16, in order."""

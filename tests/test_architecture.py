@@ -44,7 +44,7 @@ OWNERS = {
     "huggingface_hub": {"embed/hub.py"},
     "markdown_it": {"corpus/markdown.py"},
     "yaml": {"corpus/front_matter.py"},
-    "pathspec": {"corpus/ignore.py", "index/scopes.py"},
+    "pathspec": {"corpus/ignore.py"},
 }
 """Libraries, and the modules that alone know them."""
 

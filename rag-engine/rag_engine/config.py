@@ -20,6 +20,8 @@ from rag_engine.search.fusion import FusionSettings
 from rag_engine.search.request import MAX_TOP, MODES
 
 DEFAULT_KB = "knowledge"
+MAX_FILE_KIB = 1024 * 1024
+MAX_FUSION = 10_000
 _KB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -55,8 +57,18 @@ class Settings:
         """Return the folder of the index that the flags name, else of the default one.
 
         Raises:
-            UsageError: Both are given, or the name is not one.
+            UsageError: Both are given, the name is not one, or the path is not valid UTF-8.
         """
+        folder = self._index_folder(db_path, kb)
+        # lancedb takes text alone, and no system a NUL
+        if "\0" in str(folder) or not _is_utf_8(str(folder)):
+            raise UsageError(
+                f"The path of the index, {str(folder)!a}, is not valid UTF-8 text.",
+                "Name another folder with --db-path.",
+            )
+        return folder
+
+    def _index_folder(self, db_path: str | None, kb: str | None) -> Path:
         if db_path is not None and kb is not None:
             raise UsageError("--db-path and --kb exclude each other.", "Give one of them.")
         if db_path is not None:
@@ -103,8 +115,8 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     if top is not None and not 1 <= top <= MAX_TOP:
         raise config.wrong("search", "top", f"a number from 1 to {MAX_TOP}")
     max_kib = config.get("index", "max_file_kib", int)
-    if max_kib is not None and max_kib < 1:
-        raise config.wrong("index", "max_file_kib", "a number above 0")
+    if max_kib is not None and not 1 <= max_kib <= MAX_FILE_KIB:
+        raise config.wrong("index", "max_file_kib", f"a number from 1 to {MAX_FILE_KIB}")
     return Settings(
         db_path=_absolute(db_path),
         mode=legacy.get("mode") if mode is None else mode,
@@ -115,7 +127,7 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         max_bytes=max_kib * 1024 if max_kib else DEFAULT_MAX_BYTES,
         fusion=config.fusion(),
         audit_log=values.get("AUDIT_LOG", "").lower() == "true",
-        audit_agent=values.get("AUDIT_AGENT", ""),
+        audit_agent=os.fsencode(values.get("AUDIT_AGENT", "")).decode("utf-8", "replace"),
     )
 
 
@@ -168,19 +180,27 @@ class _Config:
         if table.get("method", "scaled") not in ("scaled", "plain"):
             raise self.wrong("fusion", "method", "scaled or plain")
         for key in ("k", "plain_k", "floor", "depth"):
-            if key in table and not (_is_number(table[key]) and table[key] > 0):
-                raise self.wrong("fusion", key, "a number above 0")
+            if key in table and not (_is_number(table[key]) and 0 < table[key] <= MAX_FUSION):
+                raise self.wrong("fusion", key, f"a number above 0, at most {MAX_FUSION:,}")
         if "depth" in table and not isinstance(table["depth"], int):
             raise self.wrong("fusion", "depth", "a whole number")
         defaults = dict(FusionSettings().weights)
         weights = table.get("weights", {})
         if not isinstance(weights, dict) or not set(weights) <= set(defaults):
             raise self.wrong("fusion", "weights", f"numbers for {', '.join(defaults)}")
-        if not all(_is_number(weight) and weight >= 0 for weight in weights.values()):
-            raise self.wrong("fusion", "weights", "numbers of 0 or more")
+        if not all(_is_number(weight) and 0 <= weight <= MAX_FUSION for weight in weights.values()):
+            raise self.wrong("fusion", "weights", f"numbers from 0 to {MAX_FUSION:,}")
         if not any((weights := {**defaults, **weights}).values()):
             raise self.wrong("fusion", "weights", "above 0 for one list at least")
         return FusionSettings(**{**table, "weights": weights})
+
+
+def _is_utf_8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_number(value: object) -> bool:
@@ -189,7 +209,7 @@ def _is_number(value: object) -> bool:
 
 def _config(path: Path) -> _Config:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return _Config(path, {})
     except (OSError, UnicodeDecodeError) as error:
@@ -198,7 +218,7 @@ def _config(path: Path) -> _Config:
 
     try:
         return _Config(path, tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not valid TOML ({error}).", "Correct the file.") from error
 
 
@@ -211,7 +231,7 @@ def _legacy() -> dict[str, Any]:
     path = home() / ".ai-memory" / "config.json"
     try:
         data = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(data, dict):
         return {}

@@ -7,6 +7,7 @@ KnowledgeError                 1  anything else that was foreseen
 │   ├── IndexLockedError          another process is writing it
 │   ├── IndexDamagedError         its files do not agree or cannot be read
 │   ├── IndexFormatError          written by another version of this program
+│   ├── IndexForeignError         its manifest is the file of another program
 │   ├── IndexNotWritableError     its folder cannot be written
 │   └── ModelMismatchError        built with another model than the one at hand
 ├── FaultsFoundError           5  a check did not hold, something needs attention
@@ -69,6 +70,10 @@ class IndexDamagedError(IndexUnusableError):
 
 class IndexFormatError(IndexUnusableError):
     """The index was written by another version of this program."""
+
+
+class IndexForeignError(IndexUnusableError):
+    """What is taken for the index is something of another program."""
 
 
 class IndexNotWritableError(IndexUnusableError):

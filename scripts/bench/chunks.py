@@ -17,9 +17,10 @@ import time
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(REPO / "rag-engine"), str(REPO / "tests" / "corpus")]
+sys.path[:0] = [str(REPO / "rag-engine"), str(REPO / "tests")]
 
-import kit  # noqa: E402
+from corpus import kit  # noqa: E402
+from fakes import count_tokens  # noqa: E402
 from rag_engine.corpus.documents import Document  # noqa: E402
 from rag_engine.corpus.walk import scan  # noqa: E402
 
@@ -43,7 +44,7 @@ def check(corpus: Path) -> int:
             faulty += 1
             print(f"  FAULT {path}: {error}")
     chunks = [chunk for _, _, document in documents for chunk in document.chunks]
-    tokens = sorted(kit.count_tokens([chunk.embedding_text for chunk in chunks]))
+    tokens = sorted(count_tokens([chunk.embedding_text for chunk in chunks]))
     size = sum(len(raw) for _, raw, _ in documents) / 1e6
     print(
         f"{corpus.name}: {len(documents)} files, {size:.2f} MB, {len(chunks):,} chunks in "

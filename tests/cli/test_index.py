@@ -50,7 +50,7 @@ def test_files_of_the_index_are_private(tmp_path: Path) -> None:
     ("arguments", "code", "said"),
     [
         ([], 2, "--full"),
-        (["--full", "--update"], 2, "--full and --update"),
+        (["--full", "--update"], 2, "--full and --update exclude each other"),
         (["--update"], 3, "--full DIR"),
         (["--full"], 3, "--full DIR"),
         (["--status"], 3, "--full DIR"),

@@ -1,34 +1,15 @@
-"""What the tests of the corpus share: the real tokenizer, a reader, checks that always hold."""
+"""What the tests of the corpus share: a reader with real token counts, checks that always hold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from pathlib import Path
 
+from fakes import count_tokens
 from rag_engine.corpus.documents import Chunk, Document
 from rag_engine.corpus.front_matter import split_front_matter
 from rag_engine.corpus.reader import read_document
-from tokenizers import Tokenizer
 
-REPO = Path(__file__).resolve().parents[2]
 BUDGET = 510
-
-
-@lru_cache(maxsize=1)
-def tokenizer() -> Tokenizer:
-    """Load the tokenizer of the embedded model."""
-    path = REPO / "rag-engine/models/bge-small-zh-v1.5/tokenizer.json"
-    found = Tokenizer.from_file(str(path))
-    found.no_truncation()
-    found.no_padding()
-    return found
-
-
-def count_tokens(texts: Sequence[str]) -> list[int]:
-    """Count as the embedder does: white space folded, lower case, no special tokens."""
-    prepared = [" ".join(text.split()).lower() for text in texts]
-    return [len(e.ids) for e in tokenizer().encode_batch(prepared, add_special_tokens=False)]
 
 
 def read(content: str | bytes, path: str = "folder/note.md", budget: int = BUDGET) -> Document:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from corpus.kit import assert_sound, count_tokens, places, read, texts
+from corpus.kit import BUDGET, assert_sound, places, read, texts
+from fakes import count_tokens
 from rag_engine.corpus.chunks import CHUNKING_VERSION, chunk_sections
 from rag_engine.corpus.sections import split_sections
 
@@ -221,6 +222,6 @@ def test_counting_is_done_in_few_calls() -> None:
 
     text = "".join(f"# H{n}\n\n{SENTENCE}\n\n" for n in range(200))
     text += "# Long\n\n" + (SENTENCE + "\n") * 200
-    chunk_sections(split_sections(text).sections, text, "T", counted)
+    chunk_sections(split_sections(text).sections, text, "T", counted, BUDGET)
     assert calls <= 10
-    assert chunk_sections((), "", "T", counted) == ()
+    assert chunk_sections((), "", "T", counted, BUDGET) == ()

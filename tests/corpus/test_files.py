@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rag_engine.corpus import files
-from rag_engine.corpus.walk import UnreadableFileError, read_file
+from rag_engine.corpus.files import UnreadableFileError, read_file
 
 
 def test_a_file_is_read_with_the_state_it_had(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corpus.kit import count_tokens
+from fakes import count_tokens
 from rag_engine.corpus.prefix import Prefixes
 
 

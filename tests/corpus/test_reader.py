@@ -6,7 +6,8 @@ import codecs
 from pathlib import Path
 
 import pytest
-from corpus.kit import REPO, assert_sound, places, read, texts
+from corpus.kit import assert_sound, places, read, texts
+from fakes import REPO
 from rag_engine.corpus.decode import NotTextError
 from rag_engine.corpus.documents import Metadata
 

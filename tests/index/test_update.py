@@ -291,6 +291,7 @@ def test_full_embeds_nothing_that_is_known(base: Base) -> None:
     report = base.full()
     assert base.embedder.embedded == []
     assert (report.embedded, report.reused) == (0, 1)
+    assert (report.added, report.changed, report.unchanged) == (0, 0, 1)
     assert base.rows() == rows
 
 

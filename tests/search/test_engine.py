@@ -27,7 +27,7 @@ from rag_engine.search.engine import SearchContext, load_for_index, search
 from rag_engine.search.fusion import FusionSettings
 from rag_engine.search.request import SearchRequest, plan_search
 from rag_engine.store.files import remove_folder
-from rag_engine.store.manifest import Root, write_manifest
+from rag_engine.store.manifest import Manifest, Root, write_manifest
 from rag_engine.store.snapshot import Snapshot, open_snapshot
 from store.samples import DIMENSION, EMBEDDER, ROOT, publish_records, record
 
@@ -52,15 +52,15 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def same(model: ModelIdentity) -> Embedder:
+def same(manifest: Manifest) -> Embedder:
     """Load the model that the indexes here were built with."""
-    assert model == EMBEDDER.identity
+    assert manifest.model == EMBEDDER.identity
     return EMBEDDER
 
 
-def missing(model: ModelIdentity) -> Embedder:
+def missing(manifest: Manifest) -> Embedder:
     """Stand for a machine without the model."""
-    raise ModelUnavailableError(f"The model {model.name} is not there.", "Get it.")
+    raise ModelUnavailableError(f"The model {manifest.model.name} is not there.", "Get it.")
 
 
 def ask(folder: Path, query: str, context: SearchContext | None = None, **asked: Any) -> Answer:
@@ -235,9 +235,12 @@ class TestPreferredScope:
         assert ask(folder, "deploy", preset="coding", scope="ops").warnings == ()
 
     def test_a_scope_by_flag_is_strict(self, index: Path) -> None:
-        """No document of it: nothing, without a warning, which would read as a hint to retry."""
+        """No document of it: nothing, and a warning says which filter was in force."""
         answer = ask(index, "deploy", preset="coding", scope="nowhere")
-        assert (answer.results, answer.warnings) == ((), ())
+        assert answer.results == ()
+        assert len(answer.warnings) == 1
+        assert "'nowhere'" in answer.warnings[0]
+        assert "dev, ops" in answer.warnings[0]
 
 
 class TestMissingModel:
@@ -273,9 +276,9 @@ class TestMissingModel:
     def test_another_model_is_always_an_error(self, index: Path, asked: dict[str, str]) -> None:
         """Its vectors mean something else; no mode may hide that."""
 
-        def other(model: ModelIdentity) -> Embedder:
+        def other(manifest: Manifest) -> Embedder:
             loaded = HashEmbedder(DIMENSION, weights="other")
-            check_same_model(model, loaded.identity)
+            check_same_model(manifest.model, loaded.identity)
             return loaded
 
         with pytest.raises(ModelMismatchError, match="other"):
@@ -285,7 +288,7 @@ class TestMissingModel:
     def test_full_text_never_loads_the_model(self, index: Path, asked: dict[str, str]) -> None:
         """That is what makes it fast."""
 
-        def forbidden(_: ModelIdentity) -> Embedder:
+        def forbidden(_: Manifest) -> Embedder:
             raise AssertionError("the model was loaded")
 
         answer = ask(index, "deploy", SearchContext(load_model=forbidden), **asked)
@@ -303,10 +306,31 @@ class TestMissingModel:
             return HashEmbedder(DIMENSION, weights="x" if len(asked) > 1 else "fake-weights")
 
         monkeypatch.setattr(registry, "load_embedder", load)
-        assert load_for_index(EMBEDDER.identity).identity == EMBEDDER.identity
+        manifest = open_snapshot(index).manifest
+        assert load_for_index(manifest).identity == EMBEDDER.identity
         with pytest.raises(ModelMismatchError):
-            load_for_index(EMBEDDER.identity)
+            load_for_index(manifest)
         assert asked == ["fake", "fake"]
+
+    def test_a_model_without_a_graph_is_run_by_what_built_the_index(
+        self, index: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Else such an index could be built, and never searched by vectors."""
+        engines: list[str] = []
+
+        def load(_: str | None, engine: str, *, download: bool) -> Embedder:
+            engines.append(engine)
+            if engine == "onnx":
+                raise ModelUnavailableError("There is no graph.")
+            return EMBEDDER
+
+        monkeypatch.setattr(registry, "load_embedder", load)
+        manifest = open_snapshot(index).manifest
+        built = replace(manifest, engine="sentence-transformers")
+        assert load_for_index(built) is EMBEDDER
+        assert engines == ["onnx", "sentence-transformers"]
+        with pytest.raises(ModelUnavailableError, match="no graph"):
+            load_for_index(replace(manifest, engine="onnx"))
 
 
 class TestReplacedWhileSearching:

@@ -460,3 +460,28 @@ def test_the_command_in_skill_md_works_after_installing(
             check=True,
         )
         assert done.stdout.startswith(b"--json\0")
+
+
+def test_after_the_repository_was_moved_the_links_are_put_right(
+    bash: str, checkout: Checkout, home: Path
+) -> None:
+    """A link of ours that leads nowhere is replaced and removed as ours; another's is not."""
+    assert install(bash, checkout, home, "--agent", "claude").code == 0
+    place = home / MAIN
+    gone = home / "gone" / "skills" / NAME
+    for link in (place, home / PLACES["claude"] / NAME):
+        link.unlink()
+        link.symlink_to(gone)
+    foreign = home / PLACES["cursor"] / NAME
+    foreign.parent.mkdir(parents=True)
+    foreign.symlink_to(home / "gone" / "something")
+    done = install(bash, checkout, home, "--agent", "claude")
+    assert done.code == 0, done
+    assert (place / "SKILL.md").exists()
+    assert install(bash, checkout, home, "--agent", "cursor").code == 1
+    assert foreign.is_symlink()
+    place.unlink()
+    place.symlink_to(gone)
+    install(bash, checkout, home, "--uninstall")
+    assert not place.is_symlink()
+    assert foreign.is_symlink()

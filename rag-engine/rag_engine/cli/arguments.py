@@ -23,8 +23,25 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print."""
-        hint = f"See {self.prog} --help; what begins with a dash and is no option stands after --."
+        # argparse takes values of options, as the indexer's folders are, on no side of a --
+        dash = "stands after --" if self._get_positional_actions() else "is written ./-name"
+        hint = f"See {self.prog} --help; what begins with a dash and is no option {dash}."
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
+
+
+def require_utf_8(option: str, *values: str | None) -> None:
+    """Refuse values that no file of ours could hold.
+
+    Raises:
+        UsageError: One is not valid UTF-8.
+    """
+    for value in values:
+        try:
+            (value or "").encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                f"{option} {value!a} is not valid UTF-8.", "Send it as UTF-8 text."
+            ) from error
 
 
 def decoded_arguments(arguments: Sequence[str] | None = None) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rag_engine import __version__
-from rag_engine.cli.arguments import Parser, decoded_arguments
+from rag_engine.cli.arguments import Parser, decoded_arguments, require_utf_8
 from rag_engine.cli.main import run
 from rag_engine.cli.output import is_terminal, print_json, print_text
 from rag_engine.cli.progress import ProgressDisplay
@@ -58,12 +58,14 @@ def build_parser() -> Parser:
     actions.add_argument(
         "--full",
         nargs="*",
+        action="extend",
         metavar="DIR",
         help="build these folders from scratch, all known ones where none is named",
     )
     actions.add_argument(
         "--update",
         nargs="*",
+        action="extend",
         metavar="DIR",
         help="only what was added, changed, renamed or deleted; a new DIR is added",
     )
@@ -84,8 +86,7 @@ def build_parser() -> Parser:
     options.add_argument(
         "--embedder",
         metavar="onnx|sentence-transformers",
-        default="onnx",
-        help="what runs the model (default: onnx)",
+        help="what runs the model (default: as before, else onnx)",
     )
     options.add_argument("--yes", action="store_true", help="do not ask before --clear")
     options.add_argument("--json", action="store_true", help="with --status: print JSON")
@@ -98,9 +99,9 @@ def build_parser() -> Parser:
 def _carry_out(namespace: Namespace, settings: Settings) -> int:
     chosen = [name for name in ACTIONS if getattr(namespace, name) not in (None, False)]
     if len(chosen) != 1:
-        said = " and ".join(f"--{name}" for name in chosen) or "nothing"
+        said = " and ".join(f"--{name}" for name in chosen)
         raise UsageError(
-            f"There is {said} to do.",
+            f"{said} exclude each other." if chosen else "It is not said what to do.",
             "Say one of --full, --update, --status, --remove, --clear.",
         )
     folder = settings.index_folder(db_path=namespace.db_path, kb=namespace.kb)
@@ -118,8 +119,11 @@ def _index(namespace: Namespace, settings: Settings, folder: Path) -> int:
     from rag_engine.index.run import run_index
     from rag_engine.store.manifest import read_manifest
 
+    require_utf_8("--scope", namespace.scope)
+    require_utf_8("--exclude", *(namespace.exclude or ()))
+    require_utf_8("--model", namespace.model)
     full = namespace.full is not None
-    directories = tuple(Path(name) for name in (namespace.full if full else namespace.update))
+    directories = tuple(map(_folder, namespace.full if full else namespace.update))
     if full and not directories and settings.roots and read_manifest(folder) is None:
         directories = settings.roots
     request = IndexRequest(
@@ -140,6 +144,13 @@ def _index(namespace: Namespace, settings: Settings, folder: Path) -> int:
     return FaultsFoundError.exit_code if report.problems else EXIT_OK
 
 
+def _folder(name: str) -> Path:
+    if not name:
+        # the current folder to the library; to a script, a variable that it forgot to set
+        raise UsageError("The name of a folder is empty.", "Name the folder, . for this one.")
+    return Path(name)
+
+
 def _patterns(given: list[str] | None) -> tuple[str, ...] | None:
     return None if given is None else tuple(pattern for pattern in given if pattern)
 
@@ -158,7 +169,7 @@ def _status(folder: Path, *, as_json: bool) -> int:
 def _remove(folder: Path, name: str) -> int:
     from rag_engine.index.run import remove_root
 
-    print_text(render_summary(remove_root(folder, name), folder))
+    print_text(render_summary(remove_root(folder, str(_folder(name))), folder))
     return EXIT_OK
 
 

@@ -32,12 +32,16 @@ def run(work: Callable[[], int], *, as_json: bool, debug: bool, query: Query = l
         _tell(error, as_json=as_json, query=query())
         return error.exit_code
     except KeyboardInterrupt:
+        print_text("Interrupted. What is published is whole; run the command again.", error=True)
         return 128 + signal.SIGINT
     except BrokenPipeError:
         # the reader went away (| head); Python would complain again when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
-    except Exception as error:  # noqa: BLE001 - the last resort, so that no traceback reaches a user
+    except SystemExit:
+        raise
+    # the last resort, so that no traceback reaches a user; a panic of Rust is no Exception
+    except BaseException as error:  # noqa: BLE001
         if debug:
             traceback.print_exc()
         unexpected = KnowledgeError(

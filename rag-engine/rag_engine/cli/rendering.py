@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
+from rag_engine.cli.output import visible
 from rag_engine.search.answer import Answer, Result
 from rag_engine.store.analysis import analyze
 
 MAX_LINES = 12
 _BOLD, _DIM, _CYAN, _MARK, _RESET = "\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[1;33m", "\x1b[0m"
-# what could move the cursor or recolour the screen stays visible, and harmless
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def render_answer(answer: Answer, *, colour: bool) -> str:
@@ -19,7 +18,7 @@ def render_answer(answer: Answer, *, colour: bool) -> str:
     blocks = [_render_result(n, result, marker) for n, result in enumerate(answer.results, start=1)]
     if not blocks:
         blocks = ["Nothing found."]
-    blocks += [f"Note: {warning}" for warning in answer.warnings]
+    blocks += [f"Note: {visible(warning)}" for warning in answer.warnings]
     count = len(answer.results)
     blocks.append(
         _dim(
@@ -34,15 +33,13 @@ def render_answer(answer: Answer, *, colour: bool) -> str:
 def _render_result(number: int, result: Result, marker: re.Pattern[str] | None) -> str:
     record = result.record
     colour = marker is not None
-    place = f"{result.source_file}:{record.line_start}-{record.line_end}"
-    head = f"{number}. {place}"
-    if colour:
-        head = f"{_BOLD}{number}. {_CYAN}{_visible(place)}{_RESET}"
+    place = visible(f"{result.source_file}:{record.line_start}-{record.line_end}")
+    head = f"{_BOLD}{number}. {_CYAN}{place}{_RESET}" if colour else f"{number}. {place}"
     lines = [f"{head}  {_dim(f'{result.score:.3f}', colour=colour)}"]
     if record.heading_path:
-        lines.append("   " + _dim(_visible(" > ".join(record.heading_path)), colour=colour))
+        lines.append("   " + _dim(visible(" > ".join(record.heading_path)), colour=colour))
     text = record.text.split("\n")
-    lines += ["   " + _mark(_visible(line.rstrip("\r")), marker) for line in text[:MAX_LINES]]
+    lines += ["   " + _mark(visible(line.rstrip("\r")), marker) for line in text[:MAX_LINES]]
     if len(text) > MAX_LINES:
         lines.append("   " + _dim(f"... {len(text) - MAX_LINES} more lines", colour=colour))
     return "\n".join(lines)
@@ -61,7 +58,3 @@ def _mark(line: str, marker: re.Pattern[str] | None) -> str:
 
 def _dim(text: str, *, colour: bool) -> str:
     return f"{_DIM}{text}{_RESET}" if colour else text
-
-
-def _visible(text: str) -> str:
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

@@ -65,6 +65,7 @@ def build_parser() -> Parser:
     """Return the parser; every option of the wrapper is here."""
     parser = Parser(
         prog="knowledge_search.py",
+        usage='%(prog)s "query" [options]',
         description="Find the passages of your notes that answer a question.",
         epilog=EPILOG,
         add_help=False,

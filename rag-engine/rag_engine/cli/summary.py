@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from rag_engine.cli.output import visible
 from rag_engine.index.request import IndexReport
 from rag_engine.store.status import Status
 
@@ -38,8 +39,10 @@ def render_summary(report: IndexReport, folder: Path) -> str:
         lines.append(f"  warnings: {len(report.warnings):,}")
         lines += _named(report.warnings)
     lines += [f"  PROBLEM:  {problem}" for problem in report.problems]
+    if not report.files and not report.empty:
+        lines.append("  There is no Markdown file with text in these folders.")
     lines.append(f"  seconds:  {report.seconds:.1f}")
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def render_status(status: Status) -> str:
@@ -67,7 +70,7 @@ def render_status(status: Status) -> str:
         lines.append(f"  scopes: {', '.join(scopes)} chunks")
     if status.other_tables:
         lines.append(f"  tables of other programs, left alone: {', '.join(status.other_tables)}")
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _named(entries: list[str]) -> list[str]:

@@ -43,17 +43,9 @@ def words(text: str) -> list[int]:
     return borders
 
 
-def halves(text: str, parts: int) -> list[int]:
-    """Return borders that cut a text into about equal parts, whole characters if possible."""
-    borders = [0]
-    step = max(1, -(-len(text) // max(2, parts)))
-    for wanted in range(step, len(text), step):
-        border = cluster_border(text, wanted, borders[-1])
-        if border > borders[-1]:
-            borders.append(border)
-    if borders[-1] != len(text):
-        borders.append(len(text))
-    return borders
+def halves(text: str) -> list[int]:
+    """Return the borders of a text's halves, 0 and its length included; whole characters."""
+    return sorted({0, cluster_border(text, (len(text) + 1) // 2, 0), len(text)})
 
 
 def cluster_border(text: str, wanted: int, after: int) -> int:

@@ -9,13 +9,12 @@ from itertools import accumulate, islice
 
 from rag_engine.corpus.documents import Chunk, TokenCounter
 from rag_engine.corpus.packing import MAX_CHARACTERS, Packer, Span
-from rag_engine.corpus.prefix import Prefixes
+from rag_engine.corpus.prefix import Prefix, Prefixes
 from rag_engine.corpus.sections import Section
 
 CHUNKING_VERSION = 1
 """To be raised whenever the same file would give other chunks or other embedded text."""
 
-DEFAULT_BUDGET = 510
 _SHRINK = (1.0, 0.8, 0.6, 0.4, 0.2)
 
 
@@ -43,7 +42,7 @@ def chunk_sections(
     text: str,
     title: str,
     count_tokens: TokenCounter,
-    budget: int = DEFAULT_BUDGET,
+    budget: int,
 ) -> tuple[Chunk, ...]:
     """Make chunks of a document's sections, in order; none is blank, none comes twice.
 
@@ -88,7 +87,7 @@ def _whole_sections(work: _Work, sections: Sequence[Section]) -> list[Chunk | No
     chunks: list[Chunk | None] = []
     for section in sections:
         span = Span(work.starts[section.start], work.starts[section.end])
-        chunk = _chunk(work, section, span, _first_prefix(work, section))
+        chunk = _chunk(work, section, span, _first_prefix(work, section).text)
         chunks.append(chunk if chunk and len(chunk.text) <= MAX_CHARACTERS else None)
     candidates = [number for number, chunk in enumerate(chunks) if chunk]
     counts = work.count_tokens([chunk.embedding_text for chunk in chunks if chunk])
@@ -116,13 +115,13 @@ def _token_sums(work: _Work, sections: Sequence[Section]) -> dict[int, list[int]
     }
 
 
-def _first_prefix(work: _Work, section: Section) -> str:
-    return work.prefixes.of(section.above, section.path[len(section.above) :]).text
+def _first_prefix(work: _Work, section: Section) -> Prefix:
+    return work.prefixes.of(section.above, section.path[len(section.above) :])
 
 
 def _split(work: _Work, section: Section, sums: Sequence[int]) -> list[Chunk]:
     """Split a section; again, into less, for a model whose counts do not add up."""
-    first = work.prefixes.of(section.above, section.path[len(section.above) :])
+    first = _first_prefix(work, section)
     later = work.prefixes.of(section.path)
     packer = Packer(work.text, work.starts, section.start, sums, work.count_tokens)
     chunks: list[Chunk] = []

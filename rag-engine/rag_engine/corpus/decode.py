@@ -45,7 +45,6 @@ _CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r\b\x1b\x00"))
 _CONTROL_CHARACTERS = frozenset(_CONTROLS.decode()) | {REPLACEMENT}
 # Fewer ideographs than this may all be usual ones by chance.
 _MIN_IDEOGRAPHS = 4
-_DECODER_ERRORS = (UnicodeDecodeError, UnicodeError)
 
 
 class NotTextError(KnowledgeError):
@@ -97,7 +96,7 @@ def decode(raw: bytes) -> Decoded:
 def _fails(raw: bytes, encoding: str) -> bool:
     try:
         raw.decode(encoding)
-    except _DECODER_ERRORS:
+    except UnicodeError:
         return True
     return False
 
@@ -161,7 +160,7 @@ def _is_mostly_utf_8(raw: bytes) -> bool:
 def _is_gb18030(raw: bytes) -> bool:
     try:
         return is_plausible_chinese(raw.decode("gb18030"))
-    except _DECODER_ERRORS:
+    except UnicodeError:
         return False
 
 

@@ -44,7 +44,7 @@ _CONTAINER_ENDS = frozenset(name.replace("_open", "_close") for name in _CONTAIN
 _MARKER = r"(?:[ \t]|>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))"
 # Two characters at least belong to a level of lists, a tab is up to four columns.
 _DEEP_PREFIX = re.compile(rf"^{_MARKER}{{{MAX_COLUMNS // 4},}}", re.MULTILINE)
-_MARKERS = re.compile(r"[ \t]|>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t])")
+_MARKERS = re.compile(_MARKER)
 _RULE = re.compile(r"[ \t]*(?:(?:-[ \t]*)+|(?:\*[ \t]*)+)(?:\n|\Z)")
 _LONE_CR = re.compile(r"\r(?!\n)")
 

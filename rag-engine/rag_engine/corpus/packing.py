@@ -41,7 +41,7 @@ class _Piece:
         end: Offset behind its last.
         tokens: How many it has.
         block: What it is, while it consists of whole lines.
-        level: How fine a part of a line it is: 0 a line, 1 a sentence, 2 a word, 3 less.
+        level: How fine a part of a line it is: 0 a line, 1 a sentence, 2 a word or less.
         repeat: Lines to repeat in a chunk that begins with it, and their tokens.
         heading: Whether it is a heading's line.
         fixed: Whether its lines must not be repeated in the next chunk.
@@ -150,12 +150,11 @@ class Packer:
         """Split what is too large alone, and what would leave a heading behind."""
         if not self._fits_alone(piece, limit):
             return True
-        lonely = self._open is not None and not self._open.body
-        if not lonely or piece.heading or piece.level >= 2:
+        if self._open is None or self._open.body or piece.heading or piece.level >= 2:
             return False
         if piece.block is not None and piece.block.kind in _WHOLE:
             return False
-        return self._open is not None and self._open.tokens * 2 < self._open.limit
+        return self._open.tokens * 2 < self._open.limit
 
     def _add(self, piece: _Piece) -> None:
         self._left -= piece.tokens
@@ -196,8 +195,7 @@ class Packer:
             line -= 1
         if self.text[begin : following.start].strip():
             used = self._tokens(line, self._line_of(following.start))
-            self._open = _Open(begin, following.start, used, limit, "", floor=begin)
-            self._open.body = True
+            self._open = _Open(begin, following.start, used, limit, "", body=True, floor=begin)
 
     def _flush(self) -> None:
         if self._open is not None:
@@ -264,14 +262,13 @@ class Packer:
         return [*parts, *self._lines(body, block.end, piece)]
 
     def _line_parts(self, piece: _Piece) -> list[_Piece]:
-        """Cut a line into sentences, these into words, and these into characters."""
+        """Cut a line into sentences, these into words, and these into halves."""
         text = self.text[piece.start : piece.end]
+        cuts = (breaks.sentences, breaks.words, breaks.halves)
         level, borders = piece.level, [0, len(text)]
-        while len(borders) == 2 and level < 3:
+        while len(borders) == 2 and level < len(cuts):
+            borders = cuts[level](text)
             level += 1
-            borders = breaks.sentences(text) if level == 1 else breaks.words(text)
-            if level == 3:
-                borders = breaks.halves(text, 2)
         if len(borders) == 2:
             return []
         spans = breaks.spans(borders, piece.start)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from rag_engine.corpus.chunks import DEFAULT_BUDGET, chunk_sections
+from rag_engine.corpus.chunks import chunk_sections
 from rag_engine.corpus.decode import decode
 from rag_engine.corpus.documents import Document, TokenCounter
 from rag_engine.corpus.front_matter import split_front_matter
@@ -18,7 +18,7 @@ def read_document(
     path: str,
     default_scope: str,
     count_tokens: TokenCounter,
-    budget: int = DEFAULT_BUDGET,
+    budget: int,
 ) -> Document:
     """Read a note.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag_engine.corpus.markdown import Block, Heading, parse_blocks
 
@@ -121,12 +121,11 @@ def _share_out(sections: Sequence[Section], blocks: Sequence[Block]) -> list[Sec
     """Give each section its blocks; no block reaches over the border of two."""
     starts = [block.start for block in blocks]
     return [
-        Section(
-            section.path,
-            section.above,
-            section.start,
-            section.end,
-            tuple(blocks[bisect_left(starts, section.start) : bisect_left(starts, section.end)]),
+        replace(
+            section,
+            blocks=tuple(
+                blocks[bisect_left(starts, section.start) : bisect_left(starts, section.end)]
+            ),
         )
         for section in sections
     ]

@@ -11,7 +11,6 @@ from pathlib import Path
 from rag_engine.corpus.files import (
     MAX_BYTES,
     UnreadableFileError,
-    read_file,
     read_once,
     reason_of,
     too_large,
@@ -19,19 +18,7 @@ from rag_engine.corpus.files import (
 from rag_engine.corpus.ignore import IGNORE_FILES, Rules, is_ignored
 from rag_engine.errors import FaultsFoundError
 
-__all__ = [
-    "MAX_BYTES",
-    "NOTE_ENDINGS",
-    "FileEntry",
-    "RootUnavailableError",
-    "Scan",
-    "Skipped",
-    "UnreadableFileError",
-    "read_file",
-    "scan",
-]
-
-NOTE_ENDINGS = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
+NOTE_ENDINGS = (b".md", b".markdown", b".mdown", b".mkd", b".mdx")
 _MAX_IGNORE_BYTES = 1024 * 1024
 _GONE = (FileNotFoundError, NotADirectoryError)
 
@@ -127,7 +114,7 @@ def scan(root: Path, *, exclude: Sequence[str] = (), max_bytes: int = MAX_BYTES)
     if "" in walk.unreadable or _identity(raw) != before:
         raise RootUnavailableError(
             f"The folder {os.fsdecode(raw)} could not be read, or changed while it was.",
-            "Nothing was taken for deleted; try again once it is back.",
+            "Try again once it is back.",
         )
     return Scan(
         tuple(sorted(walk.files, key=lambda entry: entry.path)),
@@ -146,7 +133,7 @@ def _identity(root: bytes) -> tuple[int, int]:
     except OSError as error:
         raise RootUnavailableError(
             f"The folder {shown} cannot be read: {error.strerror}.",
-            "Nothing was taken for deleted; remove the root if it is gone for good.",
+            "If it is gone for good, --remove takes it out of the index.",
         ) from error
     return found.st_dev, found.st_ino
 
@@ -193,7 +180,7 @@ def _scan_entry(
     walk: _Walk, base: str, entry: os.DirEntry[bytes], rules: Rules | None
 ) -> str | None:
     """Put an entry where it belongs; returns the path of a folder that is to be entered."""
-    note = entry.name.lower().endswith(tuple(ending.encode() for ending in NOTE_ENDINGS))
+    note = entry.name.lower().endswith(NOTE_ENDINGS)
     try:
         link = entry.is_symlink()
         folder = entry.is_dir(follow_symlinks=False)
@@ -248,7 +235,7 @@ def _report_link(walk: _Walk, path: str, *, note: bool) -> None:
         target = os.path.realpath(full)
         if os.path.commonpath([target, walk.real_root]) != walk.real_root:
             reason = "a link that leaves the root, not followed"
-        elif folder or target.lower().endswith(tuple(e.encode() for e in NOTE_ENDINGS)):
+        elif folder or target.lower().endswith(NOTE_ENDINGS):
             reason = "a link inside the root, not followed; its target counts under its own name"
         else:
             reason = "a link to a file that is not named like a note, not followed"

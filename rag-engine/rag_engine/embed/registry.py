@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rag_engine.embed.fingerprint import verify, weights_fingerprint
@@ -54,15 +55,11 @@ def check_same_model(index: ModelIdentity, loaded: ModelIdentity) -> None:
     Raises:
         ModelMismatchError: Weights, dimension or text preparation differ; both are named.
     """
-    compared = {
-        "weights": (index.weights, loaded.weights),
-        "dimension": (index.dimension, loaded.dimension),
-        "text preparation": (index.text_preparation, loaded.text_preparation),
-    }
+    built, now = asdict(index), asdict(loaded)
     differing = [
-        f"{what} (index: {built}; at hand: {now})"
-        for what, (built, now) in compared.items()
-        if built != now
+        f"{name.replace('_', ' ')} (index: {built[name]}; at hand: {now[name]})"
+        for name in built
+        if name != "name" and built[name] != now[name]
     ]
     if differing:
         raise ModelMismatchError(

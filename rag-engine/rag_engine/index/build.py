@@ -11,8 +11,9 @@ from pathlib import Path
 
 from rag_engine.corpus.decode import NotTextError
 from rag_engine.corpus.documents import Document
+from rag_engine.corpus.files import UnreadableFileError, read_file
 from rag_engine.corpus.reader import read_document
-from rag_engine.corpus.walk import Skipped, UnreadableFileError, read_file
+from rag_engine.corpus.walk import Skipped
 from rag_engine.embed.embedder import Embedder
 from rag_engine.index.diff import Candidate, Diff
 from rag_engine.index.embedding import VectorSource, embedding_hash
@@ -94,8 +95,7 @@ def _read(
     except UnreadableFileError as error:
         report.skipped.append(Skipped(shown, error.reason))
         return None
-    document: Document | None = None
-    skipped = ""
+    chunks, skipped = 0, ""
     try:
         document = read_document(
             raw,
@@ -107,9 +107,10 @@ def _read(
     except NotTextError as error:
         skipped = error.reason
         report.skipped.append(Skipped(shown, skipped))
-    if document is not None:
+    else:
+        chunks = len(document.chunks)
         report.warnings += [f"{shown}: {warning}" for warning in document.warnings]
-        report.empty += not document.chunks
+        report.empty += not chunks
         for record, text in _records(document, candidate, embedder, ids):
             part.records.append(record)
             part.texts.append(text)
@@ -123,7 +124,7 @@ def _read(
         read_ns=read_ns,
         content_hash=hashlib.sha256(raw).hexdigest(),
         default_scope=candidate.default_scope,
-        chunks=len(document.chunks) if document else 0,
+        chunks=chunks,
         skipped=skipped,
     )
 
@@ -149,7 +150,7 @@ def count_changes(diff: Diff, states: Sequence[FileState], report: IndexReport) 
     """Count what happened to files; one that went and came back under another name is renamed."""
     known = {(state.root, state.path) for state in diff.kept}
     replaced = {
-        (candidate.root.label, candidate.entry.path)
+        (candidate.root.label, candidate.entry.path): candidate.previous
         for candidate in diff.to_read
         if candidate.previous
     }
@@ -158,11 +159,18 @@ def count_changes(diff: Diff, states: Sequence[FileState], report: IndexReport) 
         name = (state.root, state.path)
         if name in known or state.skipped:
             continue
-        if name in replaced:
-            report.changed += 1
+        if before := replaced.get(name):
+            # a build from scratch reads what is as it was, too
+            same = _meaning(before) == _meaning(state)
+            report.unchanged += same
+            report.changed += not same
         elif gone[state.content_hash]:
             gone[state.content_hash] -= 1
             report.renamed += 1
         else:
             report.added += 1
     report.removed = gone.total()
+
+
+def _meaning(state: FileState) -> tuple[str, str]:
+    return state.content_hash, state.default_scope

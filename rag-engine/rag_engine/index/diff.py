@@ -8,15 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rag_engine.corpus.walk import (
-    FileEntry,
-    RootUnavailableError,
-    Scan,
-    Skipped,
-    UnreadableFileError,
-    read_file,
-    scan,
-)
+from rag_engine.corpus.files import UnreadableFileError, read_file
+from rag_engine.corpus.walk import FileEntry, RootUnavailableError, Scan, Skipped, scan
 from rag_engine.index.request import IndexReport, IndexRequest
 from rag_engine.index.roots import RootTask, nested_roots
 from rag_engine.index.scopes import ScopeRules
@@ -69,7 +62,11 @@ def compare(
     diff = Diff()
     by_root: dict[str, dict[str, FileState]] = {task.root.label: {} for task in tasks}
     for state in states:
-        by_root[state.root][state.path] = state
+        if state.root in by_root:
+            by_root[state.root][state.path] = state
+        else:
+            # a manifest that a person took a root out of
+            diff.removed.append(state)
     for task in tasks:
         known = by_root[task.root.label]
         root, found = _scan(task, [other.root for other in tasks], bool(known), request, report)

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rag_engine.corpus.files import MAX_BYTES
 from rag_engine.corpus.walk import Skipped
 
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, total): stages "reading" (files) and "embedding" (chunks)."""
 
-DEFAULT_MAX_BYTES = 512 * 1024
+DEFAULT_MAX_BYTES = MAX_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class IndexRequest:
         scope: Scope of files that set none, stored with the named roots; None keeps theirs.
         exclude: Patterns to leave out, stored likewise.
         model: Name or folder of the embedding model; None keeps the index's, else the default.
-        engine: What runs the model.
+        engine: What runs the model; None keeps the index's, else the default.
         scope_rules: Scopes by path; the first that matches counts.
         always_exclude: Patterns to leave out of every root.
         max_bytes: Larger files are skipped.
@@ -51,7 +52,7 @@ class IndexRequest:
     scope: str | None = None
     exclude: tuple[str, ...] | None = None
     model: str | None = None
-    engine: str = "onnx"
+    engine: str | None = None
     scope_rules: tuple[ScopeRule, ...] = ()
     always_exclude: tuple[str, ...] = ()
     max_bytes: int = DEFAULT_MAX_BYTES

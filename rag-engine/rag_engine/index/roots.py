@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -34,11 +35,32 @@ class RootTask:
         return not self.within or any(path.startswith(f"{folder}/") for folder in self.within)
 
 
+def resolve_directories(request: IndexRequest) -> tuple[Path, ...]:
+    """Return the named folders of notes, absolute and without links.
+
+    Raises:
+        UsageError: One does not exist, is no folder, or lies in the folder of the index.
+    """
+    index = request.folder.resolve()
+    directories = tuple(map(_resolve, request.directories))
+    for directory in directories:
+        if directory.is_relative_to(index):
+            # notes among its files could be taken for rests of an old generation, and removed
+            raise UsageError(
+                f"The notes in {directory} lie in the folder of the index, {index}.",
+                "Name another folder with --db-path; it may itself lie among the notes.",
+            )
+    return directories
+
+
 def plan_roots(request: IndexRequest, published: Manifest | None) -> list[RootTask]:
     """Return a task for every root that the next generation has, old ones first.
 
+    Args:
+        request: The run, its folders as `resolve_directories` gives them.
+        published: What is published now.
+
     Raises:
-        UsageError: A named folder does not exist or is no folder.
         NoIndexError: Nothing is named and no root is remembered.
     """
     roots = list(published.roots) if published else []
@@ -52,7 +74,7 @@ def plan_roots(request: IndexRequest, published: Manifest | None) -> list[RootTa
 
     within: dict[str, list[str]] = {}
     whole: set[str] = set()
-    for directory in map(_resolve, request.directories):
+    for directory in request.directories:
         known = next((root for root in roots if root.path == str(directory)), None)
         outer = _innermost_root(roots, directory)
         if known is None and outer is not None:
@@ -82,7 +104,7 @@ def find_root(manifest: Manifest, name: str) -> Root:
     Raises:
         UsageError: There is none.
     """
-    path = str(Path(name).expanduser().resolve())
+    path = str(_absolute(Path(name)))
     for root in manifest.roots:
         if name == root.label or path == root.path:
             return root
@@ -104,10 +126,16 @@ def nested_roots(root: Root, roots: list[Root]) -> tuple[str, ...]:
 
 
 def _resolve(directory: Path) -> Path:
-    resolved = directory.expanduser().resolve()
-    if not resolved.exists():
-        raise UsageError(f"The folder {directory} does not exist.", "Check the path.")
-    if not resolved.is_dir():
+    try:
+        resolved = _absolute(directory)
+        found = stat.S_ISDIR(resolved.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(f"The folder {directory} does not exist.", "Check the path.") from error
+    except OSError as error:
+        raise UsageError(
+            f"The folder {directory} cannot be read ({error.strerror}).", "Check path and modes."
+        ) from error
+    if not found:
         raise UsageError(f"{directory} is not a folder.", "Name the folder that holds the notes.")
     try:
         str(resolved).encode()
@@ -117,6 +145,14 @@ def _resolve(directory: Path) -> Path:
             "Rename it; answers could not name its files.",
         ) from error
     return resolved
+
+
+def _absolute(path: Path) -> Path:
+    """Resolve a path; what no path can be, or a loop of links, becomes a usage error."""
+    try:
+        return path.expanduser().resolve()
+    except (RuntimeError, ValueError) as error:
+        raise UsageError(f"{str(path)!a} is no usable path ({error}).", "Check it.") from error
 
 
 def _innermost_root(roots: list[Root], directory: Path) -> Root | None:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rag_engine.corpus.chunks import CHUNKING_VERSION
 from rag_engine.embed.embedder import Embedder, ModelIdentity, same_model
-from rag_engine.embed.registry import check_same_model, load_embedder
-from rag_engine.errors import FaultsFoundError, IndexDamagedError, NoIndexError
+from rag_engine.embed.registry import DEFAULT_ENGINE, check_same_model, load_embedder
+from rag_engine.errors import FaultsFoundError, IndexDamagedError, IndexFormatError
 from rag_engine.index.build import count_changes, index_files
 from rag_engine.index.diff import Diff, compare
 from rag_engine.index.embedding import VectorSource
 from rag_engine.index.request import IndexReport, IndexRequest, Progress
-from rag_engine.index.roots import find_root, plan_roots
+from rag_engine.index.roots import find_root, plan_roots, resolve_directories
 from rag_engine.store.analysis import ANALYSIS_VERSION
 from rag_engine.store.file_states import FileState, read_states
 from rag_engine.store.fulltext import FullTextReader
 from rag_engine.store.journal import EmbeddingJournal
 from rag_engine.store.lock import writer_lock
-from rag_engine.store.manifest import FILE_NAME, Manifest, read_manifest
+from rag_engine.store.manifest import FILE_NAME, Manifest, no_index, read_manifest
 from rag_engine.store.publication import (
     GenerationWriter,
     next_generation,
@@ -40,13 +40,14 @@ def run_index(request: IndexRequest, progress: Progress) -> IndexReport:
     """Bring an index up to date, or build roots of it from scratch.
 
     Raises:
-        UsageError: A named folder does not exist.
+        UsageError: A named folder does not exist, or lies in the folder of the index.
         NoIndexError: There is no index and no folder to build one from.
         IndexUnusableError: The index is locked, damaged or of another version or model.
         ModelUnavailableError: The model cannot be loaded.
     """
     started = time.monotonic()
     report = IndexReport()
+    request = replace(request, directories=resolve_directories(request))
     with _locked(request.folder, create=bool(request.directories)):
         published = _published(request)
         tasks = plan_roots(request, published)
@@ -65,10 +66,7 @@ def run_index(request: IndexRequest, progress: Progress) -> IndexReport:
             )
         run = _Run(request, published, base, embedder, report, progress)
         manifest = run.carry_out(diff)
-    report.generation = manifest.generation
-    report.files, report.chunks = manifest.documents, manifest.chunks
-    report.seconds = time.monotonic() - started
-    return report
+    return _completed(report, manifest, started)
 
 
 def remove_root(folder: Path, name: str) -> IndexReport:
@@ -79,10 +77,12 @@ def remove_root(folder: Path, name: str) -> IndexReport:
         UsageError: It has no such root.
         IndexUnusableError: The index is locked or damaged.
     """
+    started = time.monotonic()
     report = IndexReport()
     with _locked(folder, create=False):
         published = read_manifest(folder)
-        assert published is not None
+        if published is None:
+            raise no_index(folder)
         root = find_root(published, name)
         states = read_states(folder / published.files)
         diff = Diff(
@@ -93,9 +93,7 @@ def remove_root(folder: Path, name: str) -> IndexReport:
         request = IndexRequest(folder=folder, full=False)
         run = _Run(request, published, published, None, report, lambda *_: None)
         manifest = run.carry_out(diff)
-    report.generation = manifest.generation
-    report.files, report.chunks = manifest.documents, manifest.chunks
-    return report
+    return _completed(report, manifest, started)
 
 
 def clear_index(folder: Path) -> None:
@@ -103,20 +101,31 @@ def clear_index(folder: Path) -> None:
 
     Raises:
         NoIndexError: There is no index.
+        IndexForeignError: What looks like one is a file of another program.
         IndexLockedError: Another process is writing it.
     """
+    with suppress(IndexDamagedError, IndexFormatError):
+        read_manifest(folder)
     with _locked(folder, create=False):
         remove_index(folder)
+
+
+def _completed(report: IndexReport, manifest: Manifest, started: float) -> IndexReport:
+    report.generation = manifest.generation
+    report.files, report.chunks = manifest.documents, manifest.chunks
+    report.seconds = time.monotonic() - started
+    return report
 
 
 @contextmanager
 def _locked(folder: Path, *, create: bool) -> Iterator[None]:
     """Hold the index for writing; where it is missing, make its folder only if asked to."""
-    if not create and not (folder / FILE_NAME).exists():
-        raise NoIndexError(
-            f"There is no index in {folder}.",
-            "Build one: knowledge_index.py --full DIR, where DIR is your folder of notes.",
-        )
+    try:
+        exists = (folder / FILE_NAME).exists()
+    except OSError as error:
+        raise not_writable(folder, error) from error
+    if not create and not exists:
+        raise no_index(folder)
     with private_files(), writer_lock(folder):
         try:
             yield
@@ -139,27 +148,41 @@ def _wanted_embedder(request: IndexRequest, published: Manifest | None) -> Embed
     """Load the model where the run surely needs it, or was told which one it must be."""
     if request.full or published is None:
         name = request.model or (published.model.name if published else None)
-        return load_embedder(name, request.engine)
+        return load_embedder(name, _engine(request, published))
     if request.model is None:
         return None
-    embedder = load_embedder(request.model, request.engine)
+    embedder = load_embedder(request.model, _engine(request, published))
     check_same_model(published.model, embedder.identity)
     return embedder
 
 
+def _engine(request: IndexRequest, published: Manifest | None) -> str:
+    """Return what runs the model: as asked, as before for the same model, or the default."""
+    if request.engine is not None:
+        return request.engine
+    same = published is not None and request.model in (None, published.model.name)
+    return published.engine if published is not None and same else DEFAULT_ENGINE
+
+
 def _reusable(request: IndexRequest, published: Manifest, embedder: Embedder | None) -> bool:
-    """Tell whether the next generation can begin from the published one."""
+    """Tell whether the next generation can begin from the published one.
+
+    A build from scratch looks at all of it first: it is what people are told to run when
+    something is damaged, so no damage may stop it.
+    """
     if not request.full or embedder is None:
         return True
     if not same_model(published.model, embedder.identity):
         return False
     try:
         read_states(request.folder / published.files)
-        FullTextReader(request.folder / published.fulltext)
-        VectorReader(request.folder, published.table_version)
+        fulltext = FullTextReader(request.folder / published.fulltext)
+        vectors = VectorReader(request.folder, published.table_version)
+        fulltext.verify()
+        vectors.verify()
+        return fulltext.chunk_ids() == vectors.chunk_ids()
     except IndexDamagedError:
         return False
-    return True
 
 
 @dataclass(slots=True)
@@ -189,7 +212,7 @@ class _Run:
             return self._publish_states(base, diff)
         if self.embedder is None and diff.to_read:
             assert base is not None
-            self.embedder = load_embedder(base.model.name, self.request.engine)
+            self.embedder = load_embedder(base.model.name, _engine(self.request, base))
             check_same_model(base.model, self.embedder.identity)
         return self._publish_rows(diff)
 
@@ -213,8 +236,10 @@ class _Run:
         journal = EmbeddingJournal(folder, model.dimension)
         known = self._known_vectors(model)
         writer = GenerationWriter(folder, published=self.base, dimension=model.dimension)
-        replaced = [candidate.previous for candidate in diff.to_read if candidate.previous]
-        writer.delete_files((state.root, state.path) for state in [*diff.removed, *replaced])
+        if self.base is not None:
+            # also of files that are new to the file states: those may have lost them
+            read = [(found.root.label, found.entry.path) for found in diff.to_read]
+            writer.delete_files([*((gone.root, gone.path) for gone in diff.removed), *read])
         states = [*diff.kept, *self._index(diff, writer, journal, known)]
         count_changes(diff, states, self.report)
         scopes = writer.scopes()
@@ -269,8 +294,11 @@ class _Run:
         if self.published is None or not same_model(self.published.model, model):
             return None
         try:
-            return VectorReader(self.request.folder, self.published.table_version)
+            reader = VectorReader(self.request.folder, self.published.table_version)
+            if self.base is None:
+                reader.verify()
         except IndexDamagedError:
             if self.base is not None:
                 raise
             return None
+        return reader

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rag_engine.corpus.ignore import compile_patterns
 from rag_engine.index.request import ScopeRule
 
 
@@ -11,9 +12,7 @@ class ScopeRules:
     """The rules of the configuration; the first that matches a path gives the scope."""
 
     def __init__(self, rules: Sequence[ScopeRule]) -> None:
-        from pathspec import GitIgnoreSpec
-
-        self._rules = [(GitIgnoreSpec.from_lines([rule.pattern]), rule.scope) for rule in rules]
+        self._rules = [(compile_patterns([rule.pattern]), rule.scope) for rule in rules]
 
     def scope_of(self, path: str) -> str:
         """Return the scope of a path relative to its root, or ""."""

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rag_engine.embed.embedder import Embedder, ModelIdentity
+from rag_engine.embed.embedder import Embedder
 from rag_engine.errors import (
     DependencyMissingError,
     IndexDamagedError,
-    ModelMismatchError,
     ModelUnavailableError,
 )
 from rag_engine.search.answer import Answer, Result
@@ -20,21 +19,30 @@ from rag_engine.search.fusion import FusionSettings
 from rag_engine.search.request import Mode, SearchPlan
 from rag_engine.search.retrieval import Hit, retrieve_hybrid, retrieve_text, retrieve_vectors
 from rag_engine.store.filters import Filters
+from rag_engine.store.manifest import Manifest
 from rag_engine.store.snapshot import Snapshot, open_snapshot
 
 
-def load_for_index(model: ModelIdentity) -> Embedder:
+def load_for_index(manifest: Manifest) -> Embedder:
     """Load the model that an index was built with.
+
+    ONNX Runtime is tried first, whatever built the index: it loads in a fraction of the time, and
+    vectors do not depend on the engine. A model without a graph for it needs the engine it had.
 
     Raises:
         ModelUnavailableError: It cannot be found or loaded.
         ModelMismatchError: What is found under its name is another model.
     """
-    from rag_engine.embed.registry import check_same_model, load_embedder
+    from rag_engine.embed.registry import DEFAULT_ENGINE, check_same_model, load_embedder
 
     # a search uses no network: what the indexer fetched must be there
-    embedder = load_embedder(model.name, download=False)
-    check_same_model(model, embedder.identity)
+    try:
+        embedder = load_embedder(manifest.model.name, DEFAULT_ENGINE, download=False)
+    except ModelUnavailableError:
+        if manifest.engine == DEFAULT_ENGINE:
+            raise
+        embedder = load_embedder(manifest.model.name, manifest.engine, download=False)
+    check_same_model(manifest.model, embedder.identity)
     return embedder
 
 
@@ -49,7 +57,7 @@ class SearchContext:
     """
 
     open_index: Callable[[Path], Snapshot] = open_snapshot
-    load_model: Callable[[ModelIdentity], Embedder] = load_for_index
+    load_model: Callable[[Manifest], Embedder] = load_for_index
     fusion: FusionSettings = field(default_factory=FusionSettings)
 
 
@@ -81,6 +89,8 @@ def _search(plan: SearchPlan, snapshot: Snapshot, context: SearchContext, starte
     warnings: list[str] = []
     filters = _settle_scope(plan, snapshot, warnings)
     mode, hits = _retrieve(plan, filters, snapshot, context, warnings)
+    if not hits and filters != Filters():
+        warnings.append(_nothing_matched(filters, snapshot))
     manifest = snapshot.manifest
     created = datetime.fromisoformat(manifest.created)
     return Answer(
@@ -119,7 +129,7 @@ def _retrieve(
     if plan.mode == "fts":
         return "fts", retrieve_text(plan, filters, snapshot, warnings)
     try:
-        embedder = context.load_model(snapshot.manifest.model)
+        embedder = context.load_model(snapshot.manifest)
         vectors = snapshot.vectors
         query = embedder.embed_query(plan.query)
         if plan.mode == "vector":
@@ -127,14 +137,25 @@ def _retrieve(
         return "hybrid", retrieve_hybrid(
             plan, filters, snapshot, vectors, query, context.fusion, warnings
         )
-    except ModelMismatchError:
-        raise
     except (ModelUnavailableError, DependencyMissingError, IndexDamagedError) as error:
         lost = isinstance(error, IndexDamagedError) and _is_replaced(snapshot, context)
         if plan.mode_is_explicit or lost:
             raise
         warnings.append(f"Vector search could not run, so full text alone answered: {error}")
         return "fts", retrieve_text(plan, filters, snapshot, warnings)
+
+
+def _nothing_matched(filters: Filters, snapshot: Snapshot) -> str:
+    """Say which filters were in force: an empty answer is not yet an answer about the notes."""
+    asked = [f"scope {filters.scope!r}"] if filters.scope is not None else []
+    asked += [f"tag {tag!r}" for tag in filters.tags]
+    asked += [f"author {filters.author!r}"] if filters.author is not None else []
+    asked += [f"date from {filters.after.isoformat()}"] if filters.after is not None else []
+    scopes = ", ".join(sorted(scope for scope in snapshot.manifest.scopes if scope)) or "none"
+    return (
+        f"Nothing was found among documents with {' and '.join(asked)}; filters compare exactly, "
+        f"capitals included. Scopes of this index: {scopes}."
+    )
 
 
 def _is_replaced(snapshot: Snapshot, context: SearchContext) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from rag_engine.errors import IndexDamagedError
@@ -45,6 +45,9 @@ class FileState:
     skipped: str = ""
 
 
+_TYPES = [field.type for field in fields(FileState)]
+
+
 def read_states(path: Path) -> list[FileState]:
     """Read the states that a manifest names.
 
@@ -52,9 +55,18 @@ def read_states(path: Path) -> list[FileState]:
         IndexDamagedError: The file is missing or cannot be understood.
     """
     try:
-        return [FileState(*values) for values in json.loads(path.read_bytes())]
-    except (OSError, ValueError, TypeError) as error:
+        rows = json.loads(path.read_bytes())
+        if not isinstance(rows, list):
+            raise TypeError("it holds no list")
+        return [_state(values) for values in rows]
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise IndexDamagedError(f"{path} cannot be read ({error}).", REBUILD_HINT) from error
+
+
+def _state(values: list[object]) -> FileState:
+    if [type(value).__name__ for value in values] != _TYPES:
+        raise TypeError("an entry is not the state of a file")
+    return FileState(*values)  # type: ignore[arg-type]
 
 
 def write_states(path: Path, states: Iterable[FileState]) -> None:

@@ -30,7 +30,6 @@ class EmbeddingJournal:
 
     def __init__(self, folder: Path, dimension: int) -> None:
         self._path = folder / FILE_NAME
-        self._dimension = dimension
         self._record_bytes = HASH_BYTES + 4 * dimension + _CHECKSUM_BYTES
 
     def read(self) -> dict[str, Vectors]:

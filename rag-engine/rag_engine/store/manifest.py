@@ -13,13 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from rag_engine.embed.embedder import ModelIdentity
-from rag_engine.errors import IndexDamagedError, IndexFormatError
+from rag_engine.errors import (
+    IndexDamagedError,
+    IndexForeignError,
+    IndexFormatError,
+    NoIndexError,
+)
 from rag_engine.store.files import write_atomically
 
 FORMAT = 1
 """Version of the layout of an index folder. docs/index-format.md describes it."""
 
 FILE_NAME = "manifest.json"
+MAX_DIMENSION = 65_536
+_TELLING_KEYS = {"format", "generation", "table_version", "fulltext"}
 REBUILD_HINT = "Run knowledge_index.py --full to build it again; nothing of your notes is lost."
 
 
@@ -97,14 +104,21 @@ def read_manifest(folder: Path) -> Manifest | None:
     Raises:
         IndexDamagedError: It cannot be read or understood.
         IndexFormatError: It is of a newer format than this program knows.
+        IndexForeignError: It is whole, but nothing that this program wrote.
     """
     path = folder / FILE_NAME
     try:
         data = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _damaged(path, error) from error
+    if isinstance(data, dict) and data and not data.keys() & _TELLING_KEYS:
+        # many programs have a manifest.json: a damaged index may be built over, their file not
+        raise IndexForeignError(
+            f"{path} is not the manifest of an index but a file of another program.",
+            "Name another folder with --db-path.",
+        )
     if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
         raise IndexFormatError(
             f"The index {folder} has format {data['format']}, this program knows {FORMAT}.",
@@ -122,8 +136,20 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_atomically(folder / FILE_NAME, data)
 
 
+def no_index(folder: Path, found: str = "") -> NoIndexError:
+    """Return the error that says there is no index; `found` is a sentence on what is there."""
+    return NoIndexError(
+        f"There is no index in {folder}.{f' {found}' if found else ''}",
+        "Build one: knowledge_index.py --full DIR, where DIR is your folder of notes.",
+    )
+
+
 def _damaged(path: Path, error: Exception) -> IndexDamagedError:
-    return IndexDamagedError(f"The manifest {path} cannot be read ({error}).", REBUILD_HINT)
+    # --full alone would need the roots that stand in this very file
+    return IndexDamagedError(
+        f"The manifest {path} cannot be read ({error}).",
+        "Build the index again from your folders of notes: knowledge_index.py --full DIR ...",
+    )
 
 
 def _from_dict(data: Any) -> Manifest:
@@ -145,8 +171,17 @@ def _from_dict(data: Any) -> Manifest:
     _require(manifest, int, "generation", "table_version", "analysis", "chunking", "format")
     _require(manifest, int, "documents", "chunks")
     _require(manifest, dict, "scopes")
-    if min(manifest.generation, manifest.table_version, manifest.documents, manifest.chunks) < 0:
-        raise ValueError("a count is below 0")
+    numbers = (manifest.generation, manifest.table_version, manifest.documents, manifest.chunks)
+    if not all(0 <= number < 2**63 for number in numbers):
+        raise ValueError("a count is out of range")
+    if not 1 <= manifest.model.dimension <= MAX_DIMENSION:
+        raise ValueError("the model's dimension is out of range")
+    if any(type(count) is not int for count in manifest.scopes.values()):
+        raise TypeError("a scope's count is not of type int")
+    if any(type(pattern) is not str for root in manifest.roots for pattern in root.exclude):
+        raise TypeError("an exclusion is not of type str")
+    if len({root.label for root in manifest.roots}) < len(manifest.roots):
+        raise ValueError("two roots have one label")
     if datetime.fromisoformat(manifest.created).tzinfo is None:
         raise ValueError("created names no time zone")
     return manifest

@@ -8,6 +8,7 @@ anything old removed. docs/index-format.md tells it with the reasons.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,6 +41,7 @@ _WRITE_ERRORS = (OSError, RuntimeError, ValueError)
 
 FULLTEXT_FOLDER = "fulltext"
 FILES_FOLDER = "files"
+_GENERATION = re.compile(r"[0-9]{6,}")
 
 
 class GenerationWriter:
@@ -54,13 +56,14 @@ class GenerationWriter:
     def __init__(self, folder: Path, *, published: Manifest | None, dimension: int) -> None:
         self._folder = folder
         self.generation = next_generation(folder, published)
-        self._vectors = VectorWriter(
-            folder, dimension, published.table_version if published else None
-        )
         reusable = published is not None and published.analysis == ANALYSIS_VERSION
         self._rebuild_fulltext = published is not None and not reusable
         clone_of = folder / published.fulltext if published and reusable else None
-        self._fulltext = FullTextWriter(self._fulltext_folder(), clone_of=clone_of)
+        with _writing(folder):
+            self._vectors = VectorWriter(
+                folder, dimension, published.table_version if published else None
+            )
+            self._fulltext = FullTextWriter(self._fulltext_folder(), clone_of=clone_of)
 
     def delete_files(self, files: Iterable[tuple[str, str]]) -> None:
         """Delete all chunks of the given files (root label, path); to be called before `add`."""
@@ -145,25 +148,29 @@ def remove_old_files(folder: Path, manifest: Manifest) -> None:
     """Remove what no manifest names any more, once it is older than the grace."""
     oldest = time.time() - GRACE.total_seconds()
     kept = {folder / manifest.fulltext, folder / manifest.files}
-    left_by_kills = [*folder.glob(".manifest.json.*"), *(folder / FILES_FOLDER).glob(".*")]
-    for path in [*_numbered(folder), *left_by_kills]:
+    for path in [*_numbered(folder), *_left_by_kills(folder)]:
         if path in kept or path.stat().st_mtime > oldest:
             continue
-        if path.is_dir():
-            remove_folder(path)
-        else:
-            path.unlink()
+        _remove(path)
 
 
 def remove_index(folder: Path) -> None:
-    """Remove an index whole; tables of other programs in its folder stay."""
+    """Remove an index whole; what other programs and people keep in its folder stays."""
     (folder / MANIFEST_FILE).unlink()
-    for name in (f"{TABLE}.lance", FULLTEXT_FOLDER, FILES_FOLDER):
-        remove_folder(folder / name)
+    for path in [folder / f"{TABLE}.lance", *_numbered(folder), *_left_by_kills(folder)]:
+        _remove(path)
     for name in (JOURNAL_FILE, LOCK_FILE):
         (folder / name).unlink(missing_ok=True)
-    if not any(folder.iterdir()):
-        folder.rmdir()
+    for emptied in (folder / FULLTEXT_FOLDER, folder / FILES_FOLDER, folder):
+        with suppress(OSError):
+            emptied.rmdir()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        remove_folder(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -201,5 +208,22 @@ def next_generation(folder: Path, published: Manifest | None) -> int:
 
 
 def _numbered(folder: Path) -> list[Path]:
-    paths = [*(folder / FULLTEXT_FOLDER).glob("*"), *(folder / FILES_FOLDER).glob("*")]
-    return [path for path in paths if path.stem.isdigit()]
+    """Return what belongs to one generation each.
+
+    Names are matched exactly: the folder of an index can be one that a person keeps other things
+    in, under names as common as "files", and what is found here is removed sooner or later.
+    """
+    paths = [*(folder / FULLTEXT_FOLDER).glob("*"), *(folder / FILES_FOLDER).glob("*.json")]
+    return [
+        path
+        for path in paths
+        if _GENERATION.fullmatch(path.stem if path.parent.name == FILES_FOLDER else path.name)
+    ]
+
+
+def _left_by_kills(folder: Path) -> list[Path]:
+    """Return temporary files of writers that did not live to rename them."""
+    return [
+        *folder.glob(f".{MANIFEST_FILE}.[0-9]*"),
+        *(folder / FILES_FOLDER).glob(".[0-9]*.json.[0-9]*"),
+    ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
-from rag_engine.errors import IndexDamagedError, IndexFormatError, NoIndexError
+from rag_engine.errors import IndexDamagedError, IndexFormatError
 from rag_engine.store.analysis import ANALYSIS_VERSION
 from rag_engine.store.fulltext import FullTextReader
-from rag_engine.store.manifest import REBUILD_HINT, Manifest, read_manifest
+from rag_engine.store.manifest import REBUILD_HINT, Manifest, no_index, read_manifest
 from rag_engine.store.vectors import VectorReader
 
 
@@ -62,7 +62,4 @@ def open_snapshot(folder: Path) -> Snapshot:
             if newer is not None and newer.generation == manifest.generation:
                 raise
             manifest = newer
-    raise NoIndexError(
-        f"There is no index in {folder}.",
-        "Build one: knowledge_index.py --full DIR, where DIR is your folder of notes.",
-    )
+    raise no_index(folder)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rag_engine.errors import NoIndexError
 from rag_engine.store.file_states import read_states
-from rag_engine.store.manifest import read_manifest
+from rag_engine.store.manifest import no_index, read_manifest
 from rag_engine.store.vectors import other_tables
 
 
@@ -60,11 +61,9 @@ def read_status(folder: Path) -> Status:
     manifest = read_manifest(folder)
     others = tuple(other_tables(folder))
     if manifest is None:
-        found = (
-            f" The folder holds tables of other programs: {', '.join(others)}." if others else ""
-        )
-        raise NoIndexError(
-            f"There is no index in {folder}.{found}", "Build one: knowledge_index.py --full DIR"
+        raise no_index(
+            folder,
+            f"The folder holds tables of other programs: {', '.join(others)}." if others else "",
         )
     files = Counter(state.root for state in read_states(folder / manifest.files) if state.chunks)
     roots = tuple(
@@ -74,7 +73,7 @@ def read_status(folder: Path) -> Status:
             "scope": root.scope,
             "exclude": list(root.exclude),
             "files": files[root.label],
-            "present": Path(root.path).is_dir(),
+            "present": os.path.isdir(root.path),  # noqa: PTH112 - False where it may not be seen
         }
         for root in manifest.roots
     )
@@ -98,9 +97,11 @@ def _size(folder: Path, others: tuple[str, ...]) -> int:
     """Return the bytes on disk; hard links of one file count once, other programs' not at all."""
     foreign = {f"{name}.lance" for name in others}
     sizes: dict[int, int] = {}
-    for path in folder.rglob("*"):
-        if path.relative_to(folder).parts[0] in foreign or not path.is_file():
-            continue
-        stat = path.stat()
-        sizes[stat.st_ino] = stat.st_size
+    # an indexer that runs meanwhile removes files and folders: os.walk passes over what has gone
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in foreign or Path(place) != folder]
+        for name in names:
+            with suppress(FileNotFoundError):
+                found = Path(place, name).lstat()
+                sizes[found.st_ino] = found.st_size
     return sum(sizes.values())

@@ -74,10 +74,17 @@ real_folder() {
 
 # --- one place -----------------------------------------------------------------------------------
 
-# Set `state` to what stands at PLACE: nothing, the skill itself, our link, our copy, or foreign.
+# Set `state` to what stands at PLACE: nothing, the skill itself, our link, a link of ours that leads
+# nowhere since the repository was moved, our copy, or foreign.
 look_at() {
     if [[ -L $1 ]]; then
-        if [[ $1 -ef $skill ]]; then state='link'; else state=foreign; fi
+        if [[ $1 -ef $skill ]]; then
+            state='link'
+        elif [[ ! -e $1 && $(readlink "$1") == */skills/knowledge-search ]]; then
+            state=lost
+        else
+            state=foreign
+        fi
     elif [[ ! -e $1 ]]; then
         state=nothing
     elif [[ $1 -ef $skill ]]; then
@@ -133,6 +140,7 @@ put_at() {
             if [[ $copy == no ]]; then say "already linked: $1" && return; fi
             step "remove the link $1" rm "$1" || return 0
             ;;
+        lost) step "remove the link $1, which leads nowhere any more" rm "$1" || return 0 ;;
         foreign)
             problem "left alone: $1 was not made by this script. Move it away and run this again."
             return
@@ -154,7 +162,7 @@ take_from() {
     case $state in
         nothing) say "not there: $1" ;;
         skill) say "left: $1 is the skill itself" ;;
-        link) step "remove the link $1" rm "$1" || true ;;
+        link | lost) step "remove the link $1" rm "$1" || true ;;
         copy) step "remove the copy $1" remove_copy "$1" || true ;;
         foreign) problem "left alone: $1 was not made by this script" ;;
     esac

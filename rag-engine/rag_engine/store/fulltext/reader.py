@@ -21,6 +21,7 @@ from rag_engine.store.fulltext.schema import (
     GRAMS,
     LOCK_FILES,
     WORDS,
+    check_fields,
     damage_named,
     field_name,
     open_index,
@@ -61,11 +62,20 @@ class FullTextReader:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         with _readable(folder) as readable, damage_named(folder):
-            index = open_index(readable)
+            self._index = open_index(readable)
             self._documents = _documents(readable / "meta.json")
-            self._schema = index.schema
-            self._searcher = index.searcher()
+            self._schema = self._index.schema
+            self._searcher = self._index.searcher()
         self._stemmer = stemmer()
+
+    def verify(self) -> None:
+        """Open every part of the index that a writer would build on.
+
+        Raises:
+            IndexDamagedError: One cannot be opened.
+        """
+        with damage_named(self._folder):
+            check_fields(self._index)
 
     @property
     def chunks(self) -> int:

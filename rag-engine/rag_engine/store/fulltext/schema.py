@@ -28,6 +28,7 @@ BOOSTS = {"title": 0.5, "headings": 0.3, "path": 0.2, "body": 1.0}
 """Of what stands outside the body; a passage's own heading line is in its body as well."""
 LOCK_FILES = (".tantivy-meta.lock", ".tantivy-writer.lock")
 
+_EXACT = ("chunk_id", "file", "scope", "tags", "authors")
 _STEMMED, _PLAIN = "spaces_stemmed", "spaces"
 
 
@@ -36,10 +37,15 @@ def field_name(part: str, kind: str) -> str:
     return f"{part}_{kind}"
 
 
+def _indexed_fields() -> list[str]:
+    parts = [field_name(part, kind) for part in BOOSTS for kind in (WORDS, GRAMS)]
+    return [*_EXACT, *parts, CHARS]
+
+
 def build_schema() -> tantivy.Schema:
     """Build the schema of a new folder."""
     builder = tantivy_module().SchemaBuilder()
-    for name in ("chunk_id", "file", "scope", "tags", "authors"):
+    for name in _EXACT:
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("day", indexed=True, fast=True)
     builder.add_bytes_field("payload", stored=True)
@@ -60,15 +66,17 @@ def create_index(folder: Path) -> tantivy.Index:
 
 
 def open_index(folder: Path) -> tantivy.Index:
-    """Open an existing index.
-
-    Raises:
-        IndexDamagedError: Tantivy cannot read it.
-    """
-    with damage_named(folder):
-        index = tantivy_module().Index.open(str(folder))
+    """Open an existing index; to be called under `damage_named`, with the folder to name."""
+    index = tantivy_module().Index.open(str(folder))
     _register_analyzers(index)
     return index
+
+
+def check_fields(index: tantivy.Index) -> None:
+    """Open every field of every segment, which Tantivy else does when it first needs one."""
+    searcher = index.searcher()
+    for name in _indexed_fields():
+        searcher.doc_freq(name, "")
 
 
 @contextmanager

@@ -11,7 +11,9 @@ from rag_engine.store.fulltext.reader import read_segments
 from rag_engine.store.fulltext.schema import (
     LOCK_FILES,
     build_document,
+    check_fields,
     create_index,
+    damage_named,
     file_term,
     open_index,
 )
@@ -38,8 +40,10 @@ class FullTextWriter:
         if clone_of is None:
             self._index = create_index(folder)
         else:
-            _link_files(clone_of, folder)
-            self._index = open_index(folder)
+            with damage_named(clone_of):
+                _link_files(clone_of, folder)
+                self._index = open_index(folder)
+                check_fields(self._index)
         # one thread: several would scatter a small index over as many segments
         self._writer = self._index.writer(heap_size=_HEAP_BYTES, num_threads=1)
 

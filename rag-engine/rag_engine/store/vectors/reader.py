@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from rag_engine.store.filters import Filters
 from rag_engine.store.records import ChunkRecord
 from rag_engine.store.vectors.table import (
+    check_versions,
     damage_named,
     matrix_of,
     open_table,
     quote,
-    records_of,
+    read_records,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +39,17 @@ class VectorReader:
         with damage_named(folder):
             self._table.checkout(version)
         self._folder = folder
+
+    def verify(self) -> None:
+        """Read everything that a writer would build on.
+
+        Raises:
+            IndexDamagedError: Some of it cannot be read.
+        """
+        with damage_named(self._folder):
+            for _ in self._table.search().to_batches():
+                pass
+        check_versions(self._table, self._folder)
 
     def search(self, vector: Vectors, limit: int, filters: Filters) -> list[tuple[str, float]]:
         """Return (chunk id, cosine) of the nearest chunks, ties by chunk id.
@@ -87,10 +99,7 @@ class VectorReader:
 
     def records(self) -> list[ChunkRecord]:
         """Return all rows without their vectors."""
-        columns = [name for name in self._table.schema.names if name != "vector"]
-        with damage_named(self._folder):
-            rows = self._table.search().select(columns).to_arrow()
-        return records_of(rows)
+        return read_records(self._table, self._folder)
 
 
 def where(filters: Filters) -> str:

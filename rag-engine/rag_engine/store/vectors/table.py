@@ -5,7 +5,9 @@ Importing lancedb takes 1 to 2 s when cold, so it happens only where vectors are
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 TABLE = "knowledge_chunks"
 """Tables of other names in the same folder belong to other programs and are left alone."""
+
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")
+_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 LANCE_ERRORS = (RuntimeError, ValueError, OSError, KeyError)
 """What lancedb raises when files are missing, damaged or not readable."""
@@ -57,15 +62,33 @@ def open_table(folder: Path) -> lancedb.table.Table:
         return database.open_table(TABLE)
 
 
+def check_versions(table: lancedb.table.Table, folder: Path) -> None:
+    """Read the metadata of all versions, old ones too: lancedb writes only where all are whole.
+
+    Raises:
+        IndexDamagedError: That of one cannot be read.
+    """
+    with damage_named(folder):
+        table.list_versions()
+
+
 @contextmanager
 def damage_named(folder: Path) -> Iterator[None]:
     """Raise what lancedb raises inside as the error that says the vectors cannot be read."""
     try:
         yield
     except LANCE_ERRORS as error:
+        if _is_refused_write(error):
+            raise
         raise IndexDamagedError(
             f"The vectors in {folder / TABLE}.lance cannot be read ({error}).", REBUILD_HINT
         ) from error
+
+
+def _is_refused_write(error: Exception) -> bool:
+    """Tell whether a write failed for want of space or permission; only the text knows."""
+    found = _OS_ERROR.search(str(error))
+    return found is not None and int(found.group(1)) in _REFUSALS
 
 
 def other_tables(folder: Path) -> list[str]:
@@ -116,8 +139,11 @@ def arrow_table(records: Sequence[ChunkRecord], vectors: Vectors, schema: pa.Sch
     return pa.table(columns, schema=schema)
 
 
-def records_of(rows: pa.Table) -> list[ChunkRecord]:
-    """Return the records of rows that were read without their vectors."""
+def read_records(table: lancedb.table.Table, folder: Path) -> list[ChunkRecord]:
+    """Return all rows without their vectors."""
+    columns = [name for name in table.schema.names if name != "vector"]
+    with damage_named(folder):
+        rows = table.search().select(columns).to_arrow()
     return [
         ChunkRecord.from_dict({**row, "date": row["date"].isoformat() if row["date"] else ""})
         for row in rows.to_pylist()

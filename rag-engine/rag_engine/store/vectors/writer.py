@@ -7,16 +7,18 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_engine.store.files import sync_files
+from rag_engine.errors import IndexDamagedError
+from rag_engine.store.files import remove_folder, sync_files
 from rag_engine.store.records import ChunkRecord
 from rag_engine.store.vectors.table import (
     TABLE,
     arrow_table,
+    check_versions,
     connect,
     damage_named,
     open_table,
     quote,
-    records_of,
+    read_records,
     table_schema,
 )
 
@@ -42,9 +44,11 @@ class VectorWriter:
         self._synced = _files(folder)
         database = connect(folder)
         if published is None:
+            _remove_broken_table(folder)
             self._table = database.create_table(TABLE, schema=self._schema, mode="overwrite")
         else:
             self._table = open_table(folder)
+            check_versions(self._table, folder)
             with damage_named(folder):
                 self._table.checkout(published)
                 # what a killed run left behind the published version goes
@@ -88,10 +92,18 @@ class VectorWriter:
 
     def records(self) -> list[ChunkRecord]:
         """Return all rows as they will be published, without their vectors."""
-        columns = [name for name in self._schema.names if name != "vector"]
-        with damage_named(self._folder):
-            rows = self._table.search().select(columns).to_arrow()
-        return records_of(rows)
+        return read_records(self._table, self._folder)
+
+
+def _remove_broken_table(folder: Path) -> None:
+    """Remove a table that lancedb could not even write a new version of."""
+    path = folder / f"{TABLE}.lance"
+    if not path.exists():
+        return
+    try:
+        check_versions(open_table(folder), folder)
+    except IndexDamagedError:
+        remove_folder(path)
 
 
 def _files(folder: Path) -> set[Path]:
