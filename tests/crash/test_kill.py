@@ -129,17 +129,19 @@ def test_what_was_embedded_before_a_kill_is_not_embedded_again(tmp_path: Path) -
     _write(notes, 0, count=400)
     with _indexer(kb, notes, log, "full") as process:
         deadline = time.monotonic() + 60
-        while not (log.exists() and log.read_text(encoding="utf-8").count("\n") >= 160):
+        # bytes: the last character may be half written
+        while not (log.exists() and log.read_bytes().count(b"\n") >= 160):
             assert time.monotonic() < deadline
             assert process.poll() is None
         process.kill()
-    before = log.read_text(encoding="utf-8").splitlines()
+    before = log.read_text(encoding="utf-8", errors="replace").splitlines()
     log.unlink()
     _finish(kb, notes, log, "full")
     after = log.read_text(encoding="utf-8").splitlines()
     # at most the batch that was on its way
     assert len(set(before) & set(after)) <= 16
-    assert len(set(before) | set(after)) == 800
+    # a line of the log itself may have been cut by the kill
+    assert len(set(before[:-1]) | set(after)) in (799, 800)
 
 
 @pytest.mark.parametrize("limit_kib", [40, 400])
