@@ -23,6 +23,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name.startswith(OWN_PREFIXES) or name in PYTHON_VARIABLES:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(folder))
+    # a server would outlive the test; those that are about it turn it on
+    monkeypatch.setenv("KNOWLEDGE_SERVER", "off")
     return folder
 
 

@@ -20,6 +20,7 @@ from rag_engine.search.fusion import FusionSettings
 from rag_engine.search.request import MAX_TOP, MODES
 
 DEFAULT_KB = "knowledge"
+DEFAULT_IDLE_SECONDS = 15 * 60.0
 MAX_FILE_KIB = 1024 * 1024
 MAX_FUSION = 10_000
 _KB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -40,6 +41,8 @@ class Settings:
         fusion: Constants of the fusion.
         audit_log: Whether each search leaves a line in the audit log.
         audit_agent: Who asks, for that line.
+        idle_seconds: The server leaves after so long without a search.
+        log_queries: Whether the server's log holds the queries.
     """
 
     db_path: Path
@@ -52,6 +55,8 @@ class Settings:
     fusion: FusionSettings = field(default_factory=FusionSettings)
     audit_log: bool = False
     audit_agent: str = ""
+    idle_seconds: float = DEFAULT_IDLE_SECONDS
+    log_queries: bool = False
 
     def index_folder(self, *, db_path: str | None = None, kb: str | None = None) -> Path:
         """Return the folder of the index that the flags name, else of the default one.
@@ -117,6 +122,9 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     max_kib = config.get("index", "max_file_kib", int)
     if max_kib is not None and not 1 <= max_kib <= MAX_FILE_KIB:
         raise config.wrong("index", "max_file_kib", f"a number from 1 to {MAX_FILE_KIB}")
+    idle = config.get("server", "idle_minutes", int)
+    if idle is not None and idle < 1:
+        raise config.wrong("server", "idle_minutes", "a number above 0")
     return Settings(
         db_path=_absolute(db_path),
         mode=legacy.get("mode") if mode is None else mode,
@@ -128,6 +136,8 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         fusion=config.fusion(),
         audit_log=values.get("AUDIT_LOG", "").lower() == "true",
         audit_agent=os.fsencode(values.get("AUDIT_AGENT", "")).decode("utf-8", "replace"),
+        idle_seconds=60.0 * idle if idle else DEFAULT_IDLE_SECONDS,
+        log_queries=bool(config.get("server", "log_queries", bool)),
     )
 
 
@@ -149,9 +159,11 @@ class _Config:
 
     def get(self, table: str, key: str, kind: type) -> Any:
         value = self.table(table).get(key)
-        if value is None or (isinstance(value, kind) and not isinstance(value, bool)):
+        # a bool is an int to Python
+        if value is None or (isinstance(value, kind) and isinstance(value, bool) == (kind is bool)):
             return value
-        raise self.wrong(table, key, {str: "a text", int: "a whole number"}[kind])
+        wanted = {str: "a text", int: "a whole number", bool: "true or false"}[kind]
+        raise self.wrong(table, key, wanted)
 
     def strings(self, table: str, key: str) -> tuple[str, ...]:
         value = self.table(table).get(key, [])

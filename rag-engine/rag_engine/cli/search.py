@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from argparse import Namespace
 from collections.abc import Sequence
 
 from rag_engine import __version__
 from rag_engine.cli.arguments import Parser, decoded_arguments
-from rag_engine.cli.audit import write_audit_line
 from rag_engine.cli.main import run
 from rag_engine.cli.output import is_terminal, print_json, print_text, use_colour
 from rag_engine.cli.rendering import render_answer
-from rag_engine.config import Settings, load_settings
+from rag_engine.config import Settings, home, load_settings
 from rag_engine.errors import EXIT_OK, UsageError
+from rag_engine.search.audit import append_audit_line, audit_line
 from rag_engine.search.engine import SearchContext, search
 from rag_engine.search.request import (
     MAX_TOP,
     MODES,
     PRESETS,
-    SearchRequest,
     plan_search,
-    split_tags,
+    request_from_texts,
 )
 
 EPILOG = """\
@@ -90,16 +88,8 @@ def build_parser() -> Parser:
 
 
 def _answer(namespace: Namespace, settings: Settings, *, as_json: bool) -> None:
-    request = SearchRequest(
-        query=namespace.query[0],
-        preset=namespace.preset,
-        mode=namespace.mode,
-        top=None if namespace.top is None else _number("--top", namespace.top),
-        scope=namespace.scope,
-        tags=() if namespace.tags is None else split_tags(namespace.tags),
-        author=namespace.author,
-        after=namespace.after,
-    )
+    options = {name: value for name, value in vars(namespace).items() if isinstance(value, str)}
+    request = request_from_texts(namespace.query[0], options)
     plan = plan_search(request, default_mode=settings.mode, default_top=settings.top)
     folder = settings.index_folder(db_path=namespace.db_path, kb=namespace.kb)
     answer = search(plan, folder, SearchContext(fusion=settings.fusion))
@@ -107,14 +97,15 @@ def _answer(namespace: Namespace, settings: Settings, *, as_json: bool) -> None:
         print_json(answer.to_dict())
     else:
         print_text(render_answer(answer, colour=use_colour()))
-    write_audit_line(settings, plan, answer)
+    if settings.audit_log:
+        _log(audit_line(settings.audit_agent, plan, answer))
 
 
-def _number(option: str, text: str) -> int:
-    # int() alone takes "1_0", " 5" and digits of any script
-    if not re.fullmatch(r"-?[0-9]{1,9}", text):
-        raise UsageError(f"{option} {text!r} is not a whole number.", "Write it like 5.")
-    return int(text)
+def _log(line: str) -> None:
+    try:
+        append_audit_line(home(), line)
+    except OSError as error:
+        print_text(f"The audit log cannot be written: {error}.", error=True)
 
 
 def _wrong_number_of_queries(queries: Sequence[str]) -> tuple[str, str]:

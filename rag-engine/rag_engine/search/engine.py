@@ -130,7 +130,7 @@ def _retrieve(
         return "fts", retrieve_text(plan, filters, snapshot, warnings)
     try:
         embedder = context.load_model(snapshot.manifest)
-        vectors = snapshot.vectors
+        vectors = snapshot.vector_search
         query = embedder.embed_query(plan.query)
         if plan.mode == "vector":
             return "vector", retrieve_vectors(plan, filters, snapshot, vectors, query)

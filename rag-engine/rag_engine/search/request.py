@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, cast, get_args
@@ -126,6 +127,28 @@ def plan_search(
     )
 
 
+def request_from_texts(query: str, options: Mapping[str, str]) -> SearchRequest:
+    """Fill a request from options as they are typed: on a command line, in a URL.
+
+    Args:
+        query: The question.
+        options: Values by name: preset, mode, top, scope, tags, author, after.
+
+    Raises:
+        UsageError: A number or the list of tags is none.
+    """
+    return SearchRequest(
+        query=query,
+        preset=options.get("preset"),
+        mode=options.get("mode"),
+        top=_number("--top", options["top"]) if "top" in options else None,
+        scope=options.get("scope"),
+        tags=split_tags(options["tags"]) if "tags" in options else (),
+        author=options.get("author"),
+        after=options.get("after"),
+    )
+
+
 def split_tags(text: str) -> tuple[str, ...]:
     """Return the tags of "A,B"; blanks around them do not count.
 
@@ -180,3 +203,10 @@ def _day(text: str) -> date:
     except ValueError:
         pass
     raise UsageError(f"--after {text!r} is not a date.", "Write it as YYYY-MM-DD.")
+
+
+def _number(option: str, text: str) -> int:
+    # int() alone takes "1_0", " 5" and digits of any script
+    if not re.fullmatch(r"-?[0-9]{1,9}", text):
+        raise UsageError(f"{option} {text!r} is not a whole number.", "Write it like 5.")
+    return int(text)

@@ -14,7 +14,7 @@ from rag_engine.store.fulltext import GRAMS, WORDS
 from rag_engine.store.manifest import REBUILD_HINT
 from rag_engine.store.records import ChunkRecord
 from rag_engine.store.snapshot import Snapshot
-from rag_engine.store.vectors import VectorReader
+from rag_engine.store.vectors import VectorSearch
 
 if TYPE_CHECKING:
     from rag_engine.embed.embedder import Vectors
@@ -41,7 +41,7 @@ def retrieve_text(
 
 
 def retrieve_vectors(
-    plan: SearchPlan, filters: Filters, snapshot: Snapshot, vectors: VectorReader, query: Vectors
+    plan: SearchPlan, filters: Filters, snapshot: Snapshot, vectors: VectorSearch, query: Vectors
 ) -> list[Hit]:
     """Search the vectors; a cosine below 0 is shown as 0."""
     found = vectors.search(query, plan.top, filters)
@@ -56,7 +56,7 @@ def retrieve_hybrid(
     plan: SearchPlan,
     filters: Filters,
     snapshot: Snapshot,
-    vectors: VectorReader,
+    vectors: VectorSearch,
     query: Vectors,
     settings: FusionSettings,
     warnings: list[str],

@@ -9,7 +9,7 @@ from rag_engine.errors import IndexDamagedError, IndexFormatError
 from rag_engine.store.analysis import ANALYSIS_VERSION
 from rag_engine.store.fulltext import FullTextReader
 from rag_engine.store.manifest import REBUILD_HINT, Manifest, no_index, read_manifest
-from rag_engine.store.vectors import VectorReader
+from rag_engine.store.vectors import VectorReader, VectorSearch
 
 
 class Snapshot:
@@ -37,9 +37,18 @@ class Snapshot:
         """Its vectors, opened when they are first asked for: importing lancedb is slow."""
         return VectorReader(self.folder, self.manifest.table_version)
 
+    @property
+    def vector_search(self) -> VectorSearch:
+        """What searches its vectors; a resident process has something faster."""
+        return self.vectors
 
-def open_snapshot(folder: Path) -> Snapshot:
+
+def open_snapshot(folder: Path, kind: type[Snapshot] = Snapshot) -> Snapshot:
     """Open the published generation of an index.
+
+    Args:
+        folder: Folder of the index.
+        kind: What to open it as.
 
     Raises:
         NoIndexError: There is no index.
@@ -55,7 +64,7 @@ def open_snapshot(folder: Path) -> Snapshot:
                 "Run knowledge_index.py --update to bring it up to date.",
             )
         try:
-            return Snapshot(folder, manifest)
+            return kind(folder, manifest)
         except IndexDamagedError:
             # the files of a generation go a while after the next one is published
             newer = read_manifest(folder)

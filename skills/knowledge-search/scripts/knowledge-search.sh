@@ -148,10 +148,144 @@ find_python() {
     fail 1 "Python was not found. Install Python 3.11 or newer, or run scripts/setup.sh in the repository."
 }
 
+# --- the resident server -------------------------------------------------------------------------
+
+readonly ENDPOINTS=~/.cache/knowledge-search/endpoint # the server's; further ones have a number behind
+readonly FIRST_LINE_SECONDS=10                        # to connect and answer; a cold model takes 3
+
+# Set `url` to the options as a query string and `query` to the query; whether a server can be asked.
+# What is not plain (help, debug, odd arguments) is Python's business.
+read_request() {
+    local argument name='' options=yes found=no
+    url='' query=''
+    for argument in "$@"; do
+        if [[ -n $name ]]; then
+            add_option "$name" "$argument"
+            name=''
+        elif [[ $options == no ]]; then
+            if [[ $found == yes ]]; then return 1; fi
+            found=yes query=$argument
+        else
+            case $argument in
+                --) options=no ;;
+                --preset | --mode | --top | --scope | --tags | --author | --after | --db-path | --kb)
+                    name=${argument#--}
+                    ;;
+                --preset=* | --mode=* | --top=* | --scope=* | --tags=* | --author=* | --after=* | \
+                    --db-path=* | --kb=*)
+                    argument=${argument#--}
+                    add_option "${argument%%=*}" "${argument#*=}"
+                    ;;
+                -?*) return 1 ;;
+                *)
+                    if [[ $found == yes ]]; then return 1; fi
+                    found=yes query=$argument
+                    ;;
+            esac
+        fi
+    done
+    if [[ $found == no || -n $name ]]; then return 1; fi
+    case $url in
+        *'&db-path='* | *'&kb='*) ;;
+        *) if [[ -n ${KNOWLEDGE_DB_PATH:-} ]]; then add_option db-path "$KNOWLEDGE_DB_PATH"; fi ;;
+    esac
+    if [[ ${AUDIT_LOG:-} == [Tt][Rr][Uu][Ee] ]]; then add_option audit "${AUDIT_AGENT:-}"; fi
+}
+
+# Append one option to `url`, percent-encoded; a relative folder is the caller's.
+add_option() {
+    local LC_ALL=C value=$2 encoded='' character number hex i
+    if [[ $1 == db-path ]]; then
+        case $value in '' | /* | [~]*) ;; *) value=$PWD/$value ;; esac
+    fi
+    for ((i = 0; i < ${#value}; i++)); do
+        character=${value:i:1}
+        case $character in
+            [a-zA-Z0-9._~/-]) encoded+=$character ;;
+            *)
+                printf -v number %d "'$character"
+                printf -v hex '%%%02X' $((number & 255)) # Bash 3.2 takes bytes as signed
+                encoded+=$hex
+                ;;
+        esac
+    done
+    url+="&$1=$encoded"
+}
+
+# Set `port` and `token` to those of this engine's server; whether there is one.
+find_server() {
+    local file folder pid version served
+    folder=$(real_folder "$engine" 2>/dev/null) || return 1
+    for file in "$ENDPOINTS" "$ENDPOINTS".[2-9]; do
+        if [[ ! -r $file ]]; then continue; fi
+        {
+            read -r port && read -r token && read -r pid && read -r version && IFS='' read -r served
+        } <"$file" || continue
+        if [[ $served != "${folder%/}" || $port != [1-9]* || -z $version ]]; then continue; fi
+        # the port of a server that died may be somebody else's by now
+        if [[ $pid == [1-9]* ]] && kill -0 "$pid" 2>/dev/null; then return; fi
+    done
+    return 1
+}
+
+# Send the request to the server, and print all that it answers.
+exchange() {
+    local LC_ALL=C
+    exec 4<>"/dev/tcp/127.0.0.1/$port" || return 1
+    printf 'POST /search?%s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s' \
+        "${url#&}" "$token" "${#query}" "$query" >&4
+    exec cat <&4
+}
+
+# Answer from the server and exit; return where it cannot be had or says nothing that can be used.
+ask_server() {
+    local url query port token status='' length='' code='' line body LC_ALL=C
+    if [[ ${KNOWLEDGE_SERVER:-} == off || -o posix ]]; then return; fi
+    if ! find_server || ! read_request "$@"; then return; fi
+    # A child connects, since only reading from it can be given a time limit.
+    exec 3< <(exchange 2>/dev/null)
+    if ! read -r -t "$FIRST_LINE_SECONDS" _ status _ <&3; then return; fi
+    while IFS='' read -r -t 5 line <&3; do
+        case ${line%$'\r'} in
+            '') break ;;
+            content-length:*) length=${line//[^0-9]/} ;;
+            x-exit-code:*) code=${line//[^0-9]/} ;;
+        esac
+    done
+    case $status:$code in 200:0 | 400:[1-9]) ;; *) return ;; esac
+    body=$(cat <&3)
+    # The line break at the end went with the substitution.
+    if [[ -z $length || ${#body} -ne $((length - 1)) ]]; then return; fi
+    if [[ $status == 400 ]]; then
+        printf '%s\n' "$body" >&2
+        exit "$code"
+    fi
+    case $url in *'&audit='*)
+        log_search "${body%%$'\n'*}"
+        body=${body#*$'\n'}
+        ;;
+    esac
+    printf '%s\n' "$body"
+    exit 0
+}
+
+# Append one line to the audit log. That it cannot be written is told, and changes nothing else.
+log_search() {
+    local log=~/.ai-skills/.logs/search-audit.jsonl
+    (
+        umask 077
+        if [[ ! -d ${log%/*} ]]; then mkdir -p "${log%/*}"; fi
+        printf '%s\n' "$1" >>"$log"
+    ) 2>/dev/null || printf 'The audit log cannot be written: %s\n' "$log" >&2
+}
+
+# --- the request ---------------------------------------------------------------------------------
+
 # Answer the request. Python takes this process's place, so its output and exit code are the script's.
 run_engine() {
     local engine python
     find_engine
+    ask_server "$@"
     find_python
     case $engine in -*) engine=./$engine ;; esac
     exec "$python" "$engine" --json "$@" </dev/null ||

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rag_engine.store.filters import Filters
 from rag_engine.store.records import ChunkRecord
@@ -21,6 +23,23 @@ if TYPE_CHECKING:
     from rag_engine.embed.embedder import Vectors
 
 _HASHES_PER_LOOKUP = 500
+
+
+@dataclass(frozen=True, slots=True)
+class FilterValues:
+    """What filters ask of a row."""
+
+    scope: str
+    tags: tuple[str, ...]
+    authors: tuple[str, ...]
+    date: date | None
+
+
+class VectorSearch(Protocol):
+    """Finds the nearest chunks, exactly."""
+
+    def search(self, vector: Vectors, limit: int, filters: Filters) -> list[tuple[str, float]]:
+        """Return (chunk id, cosine) of the nearest chunks, ties by chunk id."""
 
 
 class VectorReader:
@@ -96,6 +115,17 @@ class VectorReader:
             matrix = matrix_of(rows["vector"])
             found.update(zip(rows["embedding_hash"].to_pylist(), matrix, strict=True))
         return found
+
+    def rows(self) -> tuple[list[str], Vectors, list[FilterValues]]:
+        """Return every row's id, its vector (shape: rows, dimension) and what filters ask for."""
+        columns = ["chunk_id", "scope", "tags", "authors", "date"]
+        with damage_named(self._folder):
+            table = self._table.search().select([*columns, "vector"]).to_arrow()
+        values = [
+            FilterValues(row["scope"], tuple(row["tags"]), tuple(row["authors"]), row["date"])
+            for row in table.select(columns).to_pylist()
+        ]
+        return table["chunk_id"].to_pylist(), matrix_of(table["vector"]), values
 
     def records(self) -> list[ChunkRecord]:
         """Return all rows without their vectors."""
