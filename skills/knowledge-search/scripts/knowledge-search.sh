@@ -216,7 +216,8 @@ add_option() {
 find_server() {
     local file folder pid version served
     folder=$(real_folder "$engine" 2>/dev/null) || return 1
-    for file in "$ENDPOINTS" "$ENDPOINTS".[2-9]; do
+    for file in '' .2 .3 .4 .5 .6 .7 .8 .9; do
+        file=$ENDPOINTS$file
         if [[ ! -r $file ]]; then continue; fi
         {
             read -r port && read -r token && read -r pid && read -r version && IFS='' read -r served
@@ -246,16 +247,17 @@ ask_server() {
     exec 3< <(exchange 2>/dev/null)
     if ! read -r -t "$FIRST_LINE_SECONDS" _ status _ <&3; then return; fi
     while IFS='' read -r -t 5 line <&3; do
-        case ${line%$'\r'} in
+        line=${line%$'\r'}
+        case $line in
             '') break ;;
-            content-length:*) length=${line//[^0-9]/} ;;
-            x-exit-code:*) code=${line//[^0-9]/} ;;
+            content-length:*) length=${line#*: } ;;
+            x-exit-code:*) code=${line#*: } ;;
         esac
     done
     case $status:$code in 200:0 | 400:[1-9]) ;; *) return ;; esac
     body=$(cat <&3)
     # The line break at the end went with the substitution.
-    if [[ -z $length || ${#body} -ne $((length - 1)) ]]; then return; fi
+    if [[ $length != [1-9]* || $length == *[!0-9]* || ${#body} -ne $((length - 1)) ]]; then return; fi
     if [[ $status == 400 ]]; then
         printf '%s\n' "$body" >&2
         exit "$code"
