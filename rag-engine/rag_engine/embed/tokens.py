@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,11 +56,15 @@ class Tokenizer:
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Return each text's number of tokens after preparation, special tokens excluded."""
-        return [len(ids) for ids in self._ids(texts, special=False)]
+        # an encoding knows its length; its ids as a Python list would cost as much again
+        return [len(encoding) for encoding in self._encodings(texts, special=False)]
 
     def encode(self, texts: Sequence[str]) -> list[TokenIds]:
         """Return each text's token numbers after preparation, special tokens included."""
-        return [np.asarray(ids, dtype=np.int32) for ids in self._ids(texts, special=True)]
+        return [
+            np.asarray(encoding.ids, dtype=np.int32)
+            for encoding in self._encodings(texts, special=True)
+        ]
 
     def encode_cut(self, text: str, max_tokens: int) -> TokenIds:
         """Return a text's token numbers, cut to `max_tokens` with its special tokens whole."""
@@ -73,9 +77,8 @@ class Tokenizer:
             encoding = self._tokenizer.post_process(bare)
         return np.asarray(encoding.ids, dtype=np.int32)
 
-    def _ids(self, texts: Sequence[str], *, special: bool) -> Iterator[list[int]]:
+    def _encodings(self, texts: Sequence[str], *, special: bool) -> Iterator[Any]:
         for start in range(0, len(texts), _BLOCK):
             block = [prepare(text) for text in texts[start : start + _BLOCK]]
             # The fast variant leaves out the offsets, which nobody here reads.
-            for encoding in self._tokenizer.encode_batch_fast(block, add_special_tokens=special):
-                yield encoding.ids
+            yield from self._tokenizer.encode_batch_fast(block, add_special_tokens=special)
