@@ -22,7 +22,7 @@ REPO = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(REPO / "rag-engine"))
 
 from rag_engine.embed.registry import load_embedder  # noqa: E402
-from rag_engine.evaluate import load_cases, rank_of_answer, score  # noqa: E402
+from rag_engine.evaluate import Case, load_cases, rank_of_answer, score  # noqa: E402
 from rag_engine.index.request import IndexRequest  # noqa: E402
 from rag_engine.index.run import run_index  # noqa: E402
 from rag_engine.search.answer import Result  # noqa: E402
@@ -45,8 +45,8 @@ class Question:
 def questions_of_cases() -> list[Question]:
     """Return the questions over the example notes."""
 
-    def question(case: object) -> Question:
-        return Question(case.query, lambda results: rank_of_answer(case, results))  # type: ignore[attr-defined]
+    def question(case: Case) -> Question:
+        return Question(case.query, lambda results: rank_of_answer(case, results))
 
     return [question(case) for case in load_cases(REPO / "examples" / "cases.jsonl")]
 

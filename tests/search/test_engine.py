@@ -121,13 +121,13 @@ def test_an_answer_shows_what_is_needed_to_cite(index: Path) -> None:
 
 def test_several_roots_name_files_with_their_label(folder: Path) -> None:
     """Two roots may hold files of one name; ids do not change with it."""
-    roots = (ROOT, Root("/srv/work", "work"))
+    roots = (ROOT, Root("/srv/team", "work"))
     records = [record(1, "fish", path="a.md"), record(2, "fish", path="a.md", root="work")]
     publish_records(folder, records, roots=roots)
     data = ask(folder, "fish", mode="fts").to_dict()
     assert [(result["source_file"], result["source_path"]) for result in data["results"]] == [
         ("notes/a.md", "/notes/a.md"),
-        ("work/a.md", "/srv/work/a.md"),
+        ("work/a.md", "/srv/team/a.md"),
     ]
 
 

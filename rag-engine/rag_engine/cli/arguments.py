@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from rag_engine import __version__
+from rag_engine.cli.output import print_text
 from rag_engine.errors import UsageError
 
 
@@ -20,6 +22,21 @@ class Parser(argparse.ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
             **options,  # type: ignore[arg-type]
         )
+
+    def add_standard_options(self, group: argparse._ArgumentGroup | None = None) -> None:
+        """Add what every program has: --debug, --version, --help; to a group if one is given."""
+        target = group or self
+        target.add_argument("--debug", action="store_true", help="show tracebacks of errors")
+        target.add_argument("--version", action="store_true", help="print the version and end")
+        target.add_argument("--help", "-h", action="store_true", help="print this and end")
+
+    def tell(self, namespace: argparse.Namespace) -> bool:
+        """Print help or version where one was asked for; tells whether that was all."""
+        if namespace.help:
+            print_text(self.format_help().rstrip())
+        elif namespace.version:
+            print_text(f"knowledge-search {__version__}")
+        return bool(namespace.help or namespace.version)
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print."""

@@ -7,7 +7,6 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from rag_engine import __version__
 from rag_engine.cli.arguments import Parser, decoded_arguments, require_utf_8
 from rag_engine.cli.main import run
 from rag_engine.cli.output import is_terminal, print_json, print_text
@@ -35,11 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def work() -> int:
         parser = build_parser()
         namespace = parser.parse_args(given)
-        if namespace.help:
-            print_text(parser.format_help().rstrip())
-            return EXIT_OK
-        if namespace.version:
-            print_text(f"knowledge-search {__version__}")
+        if parser.tell(namespace):
             return EXIT_OK
         return _carry_out(namespace, load_settings())
 
@@ -90,9 +85,7 @@ def build_parser() -> Parser:
     )
     options.add_argument("--yes", action="store_true", help="do not ask before --clear")
     options.add_argument("--json", action="store_true", help="with --status: print JSON")
-    options.add_argument("--debug", action="store_true", help="show tracebacks of errors")
-    options.add_argument("--version", action="store_true", help="print the version and end")
-    options.add_argument("--help", "-h", action="store_true", help="print this and end")
+    parser.add_standard_options(options)
     return parser
 
 

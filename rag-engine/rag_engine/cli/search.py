@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from rag_engine import __version__
 from rag_engine.cli.arguments import Parser, decoded_arguments
 from rag_engine.cli.main import run
 from rag_engine.cli.output import is_terminal, print_json, print_text, use_colour
@@ -45,11 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def work() -> int:
         parser = build_parser()
         namespace = parser.parse_args(given)
-        if namespace.help:
-            print_text(parser.format_help().rstrip())
-        elif namespace.version:
-            print_text(f"knowledge-search {__version__}")
-        else:
+        if not parser.tell(namespace):
             if len(namespace.query) != 1:
                 raise UsageError(*_wrong_number_of_queries(namespace.query))
             asked.append(namespace.query[0])
@@ -81,9 +76,7 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--json", action="store_true", help="print JSON on a terminal, too (piped: always)"
     )
-    parser.add_argument("--debug", action="store_true", help="show tracebacks of errors")
-    parser.add_argument("--version", action="store_true", help="print the version and end")
-    parser.add_argument("--help", "-h", action="store_true", help="print this and end")
+    parser.add_standard_options()
     return parser
 
 

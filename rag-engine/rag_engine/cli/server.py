@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from rag_engine import __version__
 from rag_engine.cli.arguments import Parser, decoded_arguments
 from rag_engine.cli.main import run
 from rag_engine.cli.output import print_text
@@ -35,11 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def work() -> int:
         parser = build_parser()
         namespace = parser.parse_args(given)
-        if namespace.help:
-            print_text(parser.format_help().rstrip())
-            return EXIT_OK
-        if namespace.version:
-            print_text(f"knowledge-search {__version__}")
+        if parser.tell(namespace):
             return EXIT_OK
         return _carry_out(namespace)
 
@@ -60,9 +55,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--idle-seconds", type=float, help="leave after so long (default: 900)")
     parser.add_argument("--warm", metavar="PATH", help="folder of an index to open at once")
-    parser.add_argument("--debug", action="store_true", help="show tracebacks of errors")
-    parser.add_argument("--version", action="store_true", help="print the version and end")
-    parser.add_argument("--help", "-h", action="store_true", help="print this and end")
+    parser.add_standard_options()
     return parser
 
 
